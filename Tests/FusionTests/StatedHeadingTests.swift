@@ -112,6 +112,57 @@ struct StatedHeadingTests {
     #expect(errors.allSatisfy { $0 < 1 }, "\(errors.max() ?? 0)")
   }
 
+  /// Simulates a drive of two minutes: ten seconds at rest, then speeding up to 12 m/s, then bends from 25 s on.
+  ///
+  /// - Parameters:
+  ///   - offset: the error of the stated headings, degrees
+  ///   - settled: the time in seconds from which errors count
+  /// - Returns: the largest error of the position in metres, and that of the heading in degrees at the end
+  private func drive(_ offset: Double, isVehicle: Bool, settled: Double) throws -> (metres: Double, degrees: Double) {
+    var configuration = NavigationFilter.Configuration()
+    configuration.isVehicle = isVehicle
+    configuration.correlationTime = 10
+    var filter = NavigationFilter(configuration)
+    var random = RandomNumbers(seed: 6)
+    var (heading, speed, worst) = (0.0, 0.0, 0.0)
+    var travelled = SIMD3<Double>.zero
+    for step in 1...12_000 {
+      let time = Double(step) / 100
+      let turn = time > 25 ? 0.2 * sin(time / 7) : 0
+      let push = time > 10 && time <= 18 ? 1.5 : 0
+      speed += 0.01 * push
+      heading += 0.01 * turn
+      let velocity = speed * SIMD3(cos(heading), sin(heading), 0)
+      travelled += 0.01 * velocity
+      filter.update(
+        gyroscope: SIMD3(0, 0, turn) + random.vector(0.002),
+        accelerometer: SIMD3(push, speed * turn, -9.80665) + random.vector(0.03), time: time)
+      guard step % 100 == 0 else { continue }
+      let place = StatedHeadingTests.place.moved(by: travelled)
+      var fix = GNSSMeasurement(
+        time: time, position: place, positionSigma: SIMD3(1, 1, 2), velocity: velocity,
+        velocitySigma: SIMD3(0.1, 0.1, 0.2))
+      fix.heading = StatedHeading(degrees: heading * 180 / .pi + offset, sigmaDegrees: 0.5)
+      filter.update(fix)
+      guard time >= settled else { continue }
+      worst = max(worst, JumpRule.horizontal(try #require(filter.position).offset(from: place)))
+    }
+    #expect(filter.mode == .fused)
+    return (worst, error(filter.attitude.yaw * 180 / .pi, heading * 180 / .pi))
+  }
+
+  @Test(arguments: [0.0, 90, -90, 180])
+  func `antennas across the vehicle mislead it only until its course shows its heading`(_ offset: Double) throws {
+    let (metres, degrees) = try drive(offset, isVehicle: true, settled: 25)
+    #expect(metres < 5 && degrees < 3, "\(metres) m, \(degrees) degrees")
+  }
+
+  @Test(arguments: [90.0, 180])
+  func `a heading for which fixes had to be refused twice is not used any more`(_ offset: Double) throws {
+    let (metres, degrees) = try drive(offset, isVehicle: false, settled: 60)
+    #expect(metres < 10 && degrees < 5, "\(metres) m, \(degrees) degrees")
+  }
+
   @Test func `a fix that feigns a position feigns a heading, and an invalid number is no heading`() {
     let feigned = stand(5, trust: .doubted) { _, _ in StatedHeading(degrees: 90, sigmaDegrees: 0.5) }
     #expect(feigned.filter.headingSigma == nil)

@@ -40,7 +40,7 @@ extension NavigationFilter {
 
   /// The angle by which to rotate the levelled attitude, and its sigma, in radians; `nil` while unknown.
   private func heading(_ fix: GNSSMeasurement) -> (turn: Double, sigma: Double)? {
-    if let stated = fix.validHeading { return turn(to: stated, of: fix) }
+    if !isHeadingDoubted, let stated = fix.validHeading { return turn(to: stated, of: fix) }
     if configuration.isVehicle {
       guard let velocity = fix.validVelocity else { return nil }
       let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()

@@ -4,6 +4,10 @@ extension NavigationFilter {
   private static let refusal = 100.0
   /// After fixes that have not jumped have been refused for this many seconds, the solution restarts from the fix.
   private static let patience = JumpRule.patience
+  /// The time between two restarts in seconds from which the heading is not blamed: if it comes from accelerations,
+  /// the course or a compass, and if a receiver states it.
+  private static let restartPause = 60.0
+  private static let statedRestartPause = 300.0
   /// The largest sigma that any receiver has under open sky, in metres.
   private static let soberSigma = 5.0
 
@@ -86,11 +90,14 @@ extension NavigationFilter {
       variance: SIMD2(variance(byAttitude.rows.1), variance(byAttitude.rows.2)))
   }
 
-  /// Restarts the position from the fix after all fixes were refused for too long. If a second restart is needed within
-  /// a minute, the heading must be wrong, and the navigation begins again.
+  /// Restarts the position from the fix after all fixes were refused for too long. If a second restart is needed
+  /// soon after the first, the heading must be wrong. A heading that is stated again and again turns the solution back
+  /// after a restart, so the time between the two may be longer.
   private mutating func restart(_ fix: GNSSMeasurement) {
-    guard let now = solution, now.time - lastRestart > 60 else {
-      compass.isDoubted = true
+    let isStated = hasStatedHeading(at: fix.time)
+    let pause = isStated ? NavigationFilter.statedRestartPause : NavigationFilter.restartPause
+    guard let now = solution, now.time - lastRestart > pause else {
+      if isStated { isHeadingDoubted = true } else { compass.isDoubted = true }
       return abandon()
     }
     lastRestart = now.time

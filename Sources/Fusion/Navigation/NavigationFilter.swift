@@ -74,6 +74,10 @@ public struct NavigationFilter: Sendable {
   /// When the last stated heading was applied, and the stated headings that have been refused since then.
   var headingStatedAt: Double?
   var headingRefusal: HeadingRefusal?
+  /// The number of consecutive fixes whose course contradicts the stated heading.
+  var headingContradictions = 0
+  /// Whether stated headings have proved wrong, so that they are no longer used.
+  var isHeadingDoubted = false
   var alignedAt = 0.0
   var jumps = JumpRule()
   /// When the present series of samples without a pause began.
@@ -338,6 +342,7 @@ public struct NavigationFilter: Sendable {
   private mutating func apply(_ fix: GNSSMeasurement) {
     let interval = latest.map { fix.time - $0.time } ?? .infinity
     latest = fix
+    compareHeadingWithCourse(fix)
     guard solution != nil else { return align(fix) }
     epochMean.update(fix)
     if epochMean.velocityAge > 0 {

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The heading that a receiver with two antennas states.
 extension NavigationFilter {
   /// The 99.9 % quantile of chi-square with one degree of freedom.
@@ -11,6 +13,13 @@ extension NavigationFilter {
   private static let headingSteadiness = 0.2
   /// The speed in m/s from which a vehicle's course shows its heading.
   private static let courseSpeed = 2.0
+  /// The speed above 2 m/s from which no vehicle drives backwards, in m/s.
+  private static let forwardSpeed = 8.0
+  /// How far the heading of a vehicle may differ from its course in radians, apart from its sigma: in a bend, and with
+  /// an antenna far from the axle.
+  private static let courseTolerance = 0.6
+  /// After this many consecutive fixes whose course contradicts the stated heading, no stated heading is used.
+  private static let mostContradictions = 3
   /// For this many seconds after a stated heading, a compass adds nothing.
   private static let headingLifetime = 10.0
 
@@ -24,7 +33,7 @@ extension NavigationFilter {
 
   /// Applies the heading of a fix at the fix's own time.
   mutating func correctHeading(_ fix: GNSSMeasurement, sinceLast: Double) {
-    guard let stated = fix.validHeading, let now = solution else { return }
+    guard !isHeadingDoubted, let stated = fix.validHeading, let now = solution else { return }
     let sigma = max(stated.sigmaRadians, NavigationFilter.headingFloor)
     var innovation = stated.radians - now.attitude.yaw
     innovation -= (innovation / (2 * .pi)).rounded() * 2 * .pi
@@ -41,6 +50,33 @@ extension NavigationFilter {
     let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
     solution?.correct(
       ErrorCovariance.Row(t: SIMD3(0, 0, 1)), innovation: innovation, variance: repetition * sigma * sigma)
+  }
+
+  /// Compares the heading of a fix with the course of the vehicle. The heading is wrong if the angle between the
+  /// antennas and the bow is not configured. A solution with that heading would refuse fixes, so it is discarded.
+  mutating func compareHeadingWithCourse(_ fix: GNSSMeasurement) {
+    guard !isHeadingDoubted, let stated = fix.validHeading,
+      let isContradicted = contradictsCourse(stated.radians, sigma: stated.sigmaRadians, of: fix)
+    else { return }
+    headingContradictions = isContradicted ? headingContradictions + 1 : 0
+    guard headingContradictions >= NavigationFilter.mostContradictions else { return }
+    isHeadingDoubted = true
+    if let now = solution, contradictsCourse(now.attitude.yaw, sigma: 0, of: fix) ?? false { abandon() }
+  }
+
+  /// Whether a heading contradicts the course of a vehicle; `nil` if the course is unknown.
+  private func contradictsCourse(_ heading: Double, sigma: Double, of fix: GNSSMeasurement) -> Bool? {
+    guard configuration.isVehicle, let velocity = fix.validVelocity else { return nil }
+    let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
+    let velocitySigma = max(fix.velocitySigma.x, fix.velocitySigma.y)
+    guard speed > NavigationFilter.courseSpeed, speed > 10 * velocitySigma else { return nil }
+    var difference = heading - atan2(velocity.y, velocity.x)
+    difference -= (difference / (2 * .pi)).rounded() * 2 * .pi
+    let angle = abs(difference)
+    let tolerance = NavigationFilter.courseTolerance + 3 * sigma
+    // The vehicle may drive backwards.
+    if angle > .pi - tolerance, speed < NavigationFilter.forwardSpeed { return nil }
+    return angle > tolerance
   }
 
   /// Adds a heading to the series of refused ones, or begins a new series.
