@@ -1,12 +1,14 @@
 import MonotonicTime
 
 /// Chooses the sensor to use among several of a kind: the first that measures, or another one while the first is
-/// silent.
+/// silent or implausible.
 public struct StandbyChoice: Sendable {
   private struct Sensor: Sendable {
     var latest: MonotonicInstant?
     /// Since when the sensor has measured without a pause.
     var since: MonotonicInstant?
+    /// Whether its measurements were implausible when it was last used.
+    var isImplausible = false
   }
 
   /// The time without a measurement after which a sensor counts as silent.
@@ -39,8 +41,13 @@ public struct StandbyChoice: Sendable {
     if rank == present { return true }
     let isSilent = sensors[present].latest.map { at - $0 > silence } ?? true
     let isProven = rank < present && sensors[rank].since.map { at - $0 >= proof } ?? false
-    guard isSilent || isProven else { return false }
+    let isBetter = !sensors[rank].isImplausible && (isProven || sensors[present].isImplausible)
+    guard isSilent || isBetter else { return false }
     current = rank
     return true
   }
+
+  /// Notes whether the measurements of the sensor in use are plausible. An implausible sensor gives way to another one,
+  /// and is used again only if all others are silent.
+  public mutating func note(isImplausible: Bool, _ rank: Int) { sensors[rank].isImplausible = isImplausible }
 }

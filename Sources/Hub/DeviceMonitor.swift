@@ -493,6 +493,7 @@ public final class DeviceMonitor: Sendable {
       if state.status.power != before.power { state.status.since = clock.now }
       state.status.lingersUntil = state.status.power == .lingering ? state.activity?.until : nil
       state.status.warning = state.switchProblem ?? state.warnings.text
+      state.status.hasFinding = state.warnings[.finding] != nil
       state.status.isSupplyStuck = state.switchProblem != nil
       if state.status.warning != before.warning { state.warningSince = clock.now }
       // A change of energy alone does not count as a change.

@@ -151,7 +151,9 @@ public struct Fuser: Sendable {
         accelerometer: mount.apply(calibration.accelerometer(SIMD3<Double>(sample.accelerometer))), at: sample.at,
         from: DeviceSet(place))
     }
-    findings[place] = estimator.inertialFault?.description
+    let fault = estimator.inertialFault
+    imus.note(isImplausible: fault != nil, place)
+    findings[place] = fault?.description
     return true
   }
 

@@ -2,7 +2,8 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Keeps the first of some devices awake. While the first one fails, the next one is awake as well. The others sleep.
+/// Keeps the first of some inertial sensors awake. While the first one fails, or is not fused because it is
+/// implausible, the next one is awake as well. The others sleep.
 final class StandbyLease: Sendable {
   private struct State {
     /// The lease on the remaining devices.
@@ -30,11 +31,15 @@ final class StandbyLease: Sendable {
     first.powerLease.subscribe(as: holders, receiveValue: { _ in }).store(in: lifetime)
     guard readers.count > 1 else { return }
     first.monitor.changes.subscribe(
-      as: "standby", receiveValue: { [weak self] status in if status.power == .failed { self?.wakeNext() } }
+      as: "standby",
+      receiveValue: { [weak self] status in
+        if status.power == .failed || status.hasFinding { self?.wakeNext() }
+      }
     ).store(in: lifetime)
-    first.monitor.changes.map { $0.power == .tracking }.debounced(for: StandbyLease.proof, clock: clock).subscribe(
-      as: "standby", receiveValue: { [weak self] works in if works { self?.releaseNext() } }
-    ).store(in: lifetime)
+    first.monitor.changes.map { $0.power == .tracking && !$0.hasFinding }
+      .debounced(for: StandbyLease.proof, clock: clock).subscribe(
+        as: "standby", receiveValue: { [weak self] works in if works { self?.releaseNext() } }
+      ).store(in: lifetime)
   }
 
   deinit { end() }
