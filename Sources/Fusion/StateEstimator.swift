@@ -63,7 +63,9 @@ public struct StateEstimator: Sendable {
 
   @inline(__always)
   private func instant(_ seconds: Double) -> MonotonicInstant {
-    MonotonicInstant(nanoseconds: (origin?.nanoseconds ?? 0) + Int64(seconds * 1e9))
+    // The origin may be centuries away, if it comes from a damaged recording.
+    let nanoseconds = Int64(max(-9e18, min(9e18, seconds * 1e9)))
+    return (origin ?? MonotonicInstant(nanoseconds: 0)).advanced(by: .nanoseconds(nanoseconds))
   }
 
   /// Takes an inertial measurement in body axes: the angular rate in rad/s, and the specific force in m/s².

@@ -131,8 +131,7 @@ public struct Fuser: Sendable {
     heading?.degrees += headingOffset
     estimator.update(
       fix: epoch.quality, position: epoch.position, motion: epoch.motion,
-      at: MonotonicInstant(nanoseconds: epoch.at.nanoseconds - latency.inNanoseconds), leverArm: leverArm,
-      heading: heading, from: DeviceSet(place))
+      at: epoch.at.advanced(by: .zero - latency), leverArm: leverArm, heading: heading, from: DeviceSet(place))
     return true
   }
 
@@ -191,7 +190,8 @@ public struct Fuser: Sendable {
         knowledge.time = FusionKnowledge.StatedTime(utcNanoseconds: utc, at: fix.at)
       }
     } else if let time = knowledge.time {
-      state.fix?.value.utcNanoseconds = time.utcNanoseconds + (fix.at.nanoseconds - time.at.nanoseconds)
+      // A damaged recording may state any time.
+      state.fix?.value.utcNanoseconds = time.utcNanoseconds &+ (fix.at.nanoseconds &- time.at.nanoseconds)
     }
     return state
   }

@@ -115,7 +115,7 @@ struct RecordedRows: MeasurementTable {
     let horizontal = position.horizontalSigmaMetres ?? .nan
     let vertical = position.verticalSigmaMetres ?? 2 * horizontal
     let hasHeight = position.altitudeHAEMetres != nil
-    values.append(Double(epoch.at.nanoseconds - latency.inNanoseconds) / 1e9)
+    values.append(Double(epoch.at.advanced(by: .zero - latency).nanoseconds) / 1e9)
     values.append(position.latitudeDegrees)
     values.append(position.longitudeDegrees)
     values.append(position.altitudeHAEMetres ?? 0)
