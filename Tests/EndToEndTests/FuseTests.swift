@@ -90,6 +90,43 @@ struct FuseTests {
 
   private static let heading = "t,gx,gy,gz,ax,ay,az"
 
+  /// The heading of the last row in degrees.
+  private func heading(_ arguments: [String]) throws -> Double {
+    let program = Program(["fuse"] + arguments)
+    #expect(program.wait() == 0, "\(program.standardError)")
+    let values = try #require(program.lines.last).split(separator: ",").compactMap { Double($0) }
+    try #require(values.count == 5)
+    return 2 * atan2(values[4], values[1]) * 180 / .pi
+  }
+
+  @Test func `a magnetometer has its own mount`() throws {
+    let rows = (1...1000).map { "\(Double($0) / 100),0,0,0,0,0,-9.80665,0,20,45\n" }
+    let imu = write("t,gx,gy,gz,ax,ay,az,mx,my,mz\n" + rows.joined(), "mounted.csv")
+    let board = write(
+      """
+      { name: 'test', devices: { imu: { driver: 'mpu-6050', bus: '/dev/i2c-9' },
+        mag: { driver: 'lis3mdl', bus: '/dev/i2c-9', mount: [[0, 1, 0], [-1, 0, 0], [0, 0, 1]] } } }
+      """, "mounted.json5")
+    defer { for path in [imu, board] { unlink(path) } }
+    #expect(abs(try heading(["--imu", imu]) + 90) < 1)
+    #expect(abs(try heading(["--imu", imu, "--board", board])) < 1)
+  }
+
+  @Test func `a magnetometer at a tenth of the rate turns the heading as fast`() throws {
+    // After 30 s, the field shows that the board has turned by 30 degrees.
+    let headings = try [1, 10].map { every in
+      let rows = (1...5200).map { step -> String in
+        let angle = step < 3000 ? 0 : Double.pi / 6
+        let field = step % every == 0 ? "\(20 * cos(angle)),\(-20 * sin(angle)),45" : ",,"
+        return "\(Double(step) / 100),0,0,0,0,0,-9.80665,\(field)\n"
+      }
+      let imu = write("t,gx,gy,gz,ax,ay,az,mx,my,mz\n" + rows.joined(), "rate-\(every).csv")
+      defer { unlink(imu) }
+      return try heading(["--imu", imu])
+    }
+    #expect(headings[0] > 15 && abs(headings[0] - headings[1]) < 2, "\(headings)")
+  }
+
   @Test func `rows out of order count as if they were sorted`() {
     var swapped = turning
     for index in stride(from: 10, to: 500, by: 20) { swapped.swapAt(index, index + 1) }

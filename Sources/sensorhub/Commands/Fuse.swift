@@ -52,7 +52,7 @@ struct Fuse: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Take the IMU's mounting and calibration and the lever arm from a board file.", valueName: "file.json5"))
+      "Take the sensors' mounting and calibration and the lever arm from a board file.", valueName: "file.json5"))
   var board: String?
 
   @Option(help: ArgumentHelp("Also draw track, attitude and sigmas.", valueName: "file.svg"))
@@ -74,15 +74,20 @@ struct Fuse: ParsableCommand {
     let board = try board.map { try BoardSource(file: $0).load() }
     let chip = board?.imu
     var calibration = chip?.calibration.values ?? .init()
-    if let magnetometer = board?.magnetometer?.calibration.values {
-      calibration.magnetometerOffset = magnetometer.magnetometerOffset
-      calibration.magnetometerMatrix = magnetometer.magnetometerMatrix
+    let magnetometer = board?.magnetometer
+    if let values = magnetometer?.calibration.values {
+      calibration.magnetometerOffset = values.magnetometerOffset
+      calibration.magnetometerMatrix = values.magnetometerMatrix
+      calibration.magnetometerStrength = values.magnetometerStrength
     }
     var samples = try InertialRecording(
-      path: imu, mount: chip?.calibration.mount ?? chip?.mount ?? .identity, calibration: calibration)
+      path: imu, mount: chip?.calibration.mount ?? chip?.mount ?? .identity, magneticMount: magnetometer?.placement,
+      calibration: calibration)
     if let gnss {
       var configuration = NavigationFilter.Configuration()
       configuration.interval = samples.interval
+      configuration.magneticInterval = samples.magneticInterval
+      configuration.magneticStrength = calibration.magnetometerStrength
       configuration.isVehicle = vehicle
       configuration.correlationTime = correlationTime
       configuration.leverArm = leverArm?.metres ?? board?.receiver?.leverArmMetres ?? .zero
@@ -90,13 +95,16 @@ struct Fuse: ParsableCommand {
         &samples, GNSSRecording(path: gnss, headingOffsetDegrees: board?.receiver?.headingOffsetDegrees ?? 0),
         configuration, picture)
     } else {
-      try orient(&samples, picture)
+      try orient(&samples, strength: calibration.magnetometerStrength, picture)
     }
   }
 
-  private func orient(_ samples: inout InertialRecording, _ picture: ExportOutput?) throws {
+  /// - Parameter strength: the strength of the field that a calibrated magnetometer measures, in microtesla
+  private func orient(_ samples: inout InertialRecording, strength: Double?, _ picture: ExportOutput?) throws {
     var output = FusedTable(frame: frame, hasPosition: false)
-    var filter = OrientationFilter(interval: samples.interval)
+    let start = OrientationFilter(
+      interval: samples.interval, magneticInterval: samples.magneticInterval, magneticStrength: strength)
+    var filter = start
     var drawing = FusedPlot()
     var last: Double?
     var section = 0
@@ -104,7 +112,7 @@ struct Fuse: ParsableCommand {
       if sample.section != section {
         // The recording's clock has restarted, so the fusion restarts too.
         section = sample.section
-        filter = OrientationFilter(interval: samples.interval)
+        filter = start
         last = nil
       }
       filter.update(

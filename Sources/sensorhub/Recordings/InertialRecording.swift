@@ -18,26 +18,41 @@ struct InertialRecording {
 
   private var table: MeasurementFile
   private let mount: MountMatrix
+  private let magneticMount: MountMatrix
   private let calibration: InertialCalibration
   /// The median time between samples, in seconds; 0.01 if there are fewer than two samples.
   let interval: Double
+  /// The usual time between magnetic fields, in seconds; `nil` without a magnetometer.
+  let magneticInterval: Double?
   private var order = TimeOrder()
 
   /// - Parameters:
   ///   - path: the path of a table, or of a recording
   ///   - device: the ID of the requested device, if a recording has several
   ///   - mount, calibration: those of the chip, if the recording is in the chip's axes
+  ///   - magneticMount: the mount of the magnetometer; `nil` if it is that of the chip
   init(
-    path: String, device: String? = nil, mount: MountMatrix = .identity, calibration: InertialCalibration = .init()
+    path: String, device: String? = nil, mount: MountMatrix = .identity, magneticMount: MountMatrix? = nil,
+    calibration: InertialCalibration = .init()
   ) throws(CommandError) {
     table = try .inertial(path, device: device)
     self.mount = mount
+    self.magneticMount = magneticMount ?? mount
     self.calibration = calibration
     var times: [Double] = []
-    while times.count < 1000, table.next() { times.append(table.row[0]) }
-    let steps = zip(times.dropFirst(), times).map { $0 - $1 }.filter { $0 > 0 }.sorted()
-    interval = steps.isEmpty ? 0.01 : steps[steps.count / 2]
+    var fieldTimes: [Double] = []
+    while times.count < 1000, table.next() {
+      times.append(table.row[0])
+      if table.row[7].isFinite { fieldTimes.append(table.row[0]) }
+    }
+    interval = InertialRecording.usualStep(of: times) ?? 0.01
+    magneticInterval = InertialRecording.usualStep(of: fieldTimes)
     table.rewind()
+  }
+
+  private static func usualStep(of times: [Double]) -> Double? {
+    let steps = zip(times.dropFirst(), times).map { $0 - $1 }.filter { $0 > 0 }.sorted()
+    return steps.isEmpty ? nil : steps[steps.count / 2]
   }
 
   /// The number of rows that were left out, including those whose time does not advance.
@@ -51,6 +66,6 @@ struct InertialRecording {
     return Sample(
       section: section, time: row[0], gyroscope: mount.apply(calibration.gyroscope(SIMD3(row[1], row[2], row[3]))),
       accelerometer: mount.apply(calibration.accelerometer(SIMD3(row[4], row[5], row[6]))),
-      magnetometer: hasField ? mount.apply(calibration.magnetometer(field)) : nil)
+      magnetometer: hasField ? magneticMount.apply(calibration.magnetometer(field)) : nil)
   }
 }
