@@ -82,6 +82,21 @@ struct CalibrationTests {
     }
   }
 
+  @Test func `a field that something nearby changes does not delay the calibration of a good gyroscope`() throws {
+    var calibrator = GyroscopeCalibrator()
+    var random = RandomNumbers(seed: 5)
+    let bias = SIMD3(0.003, -0.004, 0.002)
+    for step in 0..<1400 {
+      // A current that grows near the sensor.
+      let drift = 0.0015 * Double(step)
+      if step % 10 == 0 { calibrator.add(magnetometer: SIMD3(20 + drift, 0, 45 - drift)) }
+      calibrator.add(
+        gyroscope: bias + random.vector(0.002), accelerometer: SIMD3(0, 0, -9.80665) + random.vector(0.03),
+        seconds: CalibrationTests.seconds)
+    }
+    #expect((try #require(calibrator.result).bias - bias).length < 0.001)
+  }
+
   @Test func `a large bias about the vertical takes a compass or two minutes`() throws {
     for hasCompass in [true, false] {
       var calibrator = GyroscopeCalibrator()

@@ -112,7 +112,8 @@ public struct GyroscopeCalibrator: Sendable {
     }
   }
 
-  /// Whether gravity and field still match the beginning of the rest, and the rate matches its mean since then.
+  /// Whether gravity still matches the beginning of the rest, the rate its mean since then, and the field its beginning
+  /// if the rate could be a turn.
   private mutating func stays(_ stillness: Stillness) -> Bool {
     defer {
       force = RunningMean()
@@ -123,7 +124,13 @@ public struct GyroscopeCalibrator: Sendable {
       restForce = restForce ?? mean
     }
     if let mean = field.mean {
-      if let restField, (mean - restField).length > GyroscopeCalibrator.fieldLimit { return false }
+      let change = restField.map { (mean - $0).length } ?? 0
+      if change > GyroscopeCalibrator.fieldLimit {
+        if verticalRate > GyroscopeCalibrator.credibleRate { return false }
+        // Without a turn, the field of something near the sensor has changed. Such a field proves nothing.
+        restField = nil
+        fieldSeconds = 0
+      }
       if restField != nil { fieldSeconds += GyroscopeCalibrator.windowSeconds }
       restField = restField ?? mean
     }
