@@ -15,6 +15,9 @@ struct BackgroundCalibrationTests {
   /// Replaces the folder of calibrations.
   private final class Notebook: CalibrationStore {
     let results = Recorder<MagneticOffsetRefiner.Result>()
+    let stored = Guarded(SIMD3<Double>(10, -20, 5))
+    /// The number of results to refuse.
+    let refusals = Guarded(0)
 
     func store(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal)
       -> StoredCalibration
@@ -22,8 +25,22 @@ struct BackgroundCalibrationTests {
       throw CalibrationRefusal("none", nextStep: "none")
     }
 
-    func store(_ refined: MagneticOffsetRefiner.Result, of chip: DeviceDescription) -> StoredCalibration {
-      results.append(refined)
+    func store(_ refined: MagneticOffsetRefiner.Result, of chip: DeviceDescription) throws(CalibrationRefusal)
+      -> StoredCalibration
+    {
+      defer { results.append(refined) }
+      let isFull = refusals.withLock { count in
+        defer { count = max(0, count - 1) }
+        return count > 0
+      }
+      if isFull { throw CalibrationRefusal("the disk is full", nextStep: "none") }
+      // Like the folder, it stores only a refinement of the stored offset.
+      let isStored = stored.withLock { stored in
+        guard stored == refined.replaced.magnetometerOffset else { return false }
+        stored = refined.offset
+        return true
+      }
+      if !isStored { throw CalibrationRefusal("another calibration was stored", nextStep: "none") }
       return StoredCalibration(file: "notebook", quality: refined.quality)
     }
   }
@@ -71,6 +88,21 @@ struct BackgroundCalibrationTests {
     let second = try #require(await notebook.results.first(2).last)
     #expect(second.replaced.magnetometerOffset == first.offset)
     #expect((second.offset - SIMD3(10, -14, 5)).length < (first.offset - SIMD3(10, -14, 5)).length)
+  }
+
+  @Test func `a result that could not be stored does not keep the next one from being stored`() async {
+    defer { refinement.end() }
+    notebook.refusals.withLock { $0 = 1 }
+    let watch = host.states(parts: .all).subscribe(as: "watch", receiveValue: { _ in })
+    defer { watch.cancel() }
+    turn(0..<720, error: SIMD3(8, -4, 0))
+    _ = await notebook.results.first(1)
+    #expect(notebook.stored.withLock { $0 } == SIMD3(10, -20, 5))
+    let isStored = eventually {
+      turn(0..<720, error: SIMD3(8, -4, 0))
+      return notebook.stored.withLock { $0 } != SIMD3(10, -20, 5)
+    }
+    #expect(isStored)
   }
 
   @Test func `it keeps nothing awake`() {

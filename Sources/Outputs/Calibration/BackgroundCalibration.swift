@@ -9,7 +9,10 @@ import Publishing
 /// A better offset is stored as `calibrate mag` stores its result.
 public final class BackgroundCalibration: Sendable {
   private struct Refining {
+    /// The calibration of the board in service.
     var calibration: InertialCalibration
+    /// The calibration that was stored last, as far as known.
+    var stored: InertialCalibration
     var refiner: MagneticOffsetRefiner
   }
 
@@ -63,7 +66,7 @@ public final class BackgroundCalibration: Sendable {
     guard let refiner = MagneticOffsetRefiner(calibration) else { return false }
     state.withLock { state in
       if state.refining[chip.id]?.calibration == calibration { return }
-      state.refining[chip.id] = Refining(calibration: calibration, refiner: refiner)
+      state.refining[chip.id] = Refining(calibration: calibration, stored: calibration, refiner: refiner)
     }
     return true
   }
@@ -75,15 +78,23 @@ public final class BackgroundCalibration: Sendable {
         let result = state.refining[id]?.refiner.add(
           SIMD3<Double>(sample.field), time: Double(sample.at.nanoseconds) / 1e9)
       else { return nil }
-      // The next refinement starts from the offset that this result stores.
-      var calibration = result.replaced
-      calibration.magnetometerOffset = result.offset
-      if let refiner = MagneticOffsetRefiner(calibration) { state.refining[id]?.refiner = refiner }
+      // The next result refines the calibration that this one stores.
+      if let refiner = MagneticOffsetRefiner(result.refined) { state.refining[id]?.refiner = refiner }
       return result
     }
     guard let result else { return }
-    // The reader must not wait for a disk. If no thread can be started, this result is not stored.
-    _ = DetachedThread.start("calibration") { [weak self] in self?.store(result, of: id) }
+    // The reader must not wait for a disk.
+    let error = DetachedThread.start("calibration") { [weak self] in self?.store(result, of: id) }
+    if error != 0 { discard(id) }
+  }
+
+  /// Discards a result that could not be stored. The next result refines the stored calibration again, because only a
+  /// refinement of that one can be stored.
+  private func discard(_ id: String) {
+    state.withLock { state in
+      guard let stored = state.refining[id]?.stored, let refiner = MagneticOffsetRefiner(stored) else { return }
+      state.refining[id]?.refiner = refiner
+    }
   }
 
   private func store(_ result: MagneticOffsetRefiner.Result, of id: String) {
@@ -92,9 +103,13 @@ public final class BackgroundCalibration: Sendable {
     }
     do throws(CalibrationRefusal) {
       _ = try store.store(result, of: chip)
-      state.withLock { $0.problems[id] = nil }
+      state.withLock { state in
+        state.problems[id] = nil
+        if state.refining[id]?.stored == result.replaced { state.refining[id]?.stored = result.refined }
+      }
       sink.write(.notice, "\(id): \(BackgroundCalibration.text(result)); the hub uses it from the next start or reload")
     } catch {
+      discard(id)
       let isNews = state.withLock { state in
         defer { state.problems[id] = error.message }
         return state.problems[id] != error.message
@@ -107,5 +122,14 @@ public final class BackgroundCalibration: Sendable {
     func tenths(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
     return "magnetometer offset refined by \(tenths(result.movedMicrotesla)) µT in use "
       + "(the field's length deviates by \(tenths(100 * result.quality)) %, before by \(tenths(100 * result.qualityBefore)) %)"
+  }
+}
+
+extension MagneticOffsetRefiner.Result {
+  /// The calibration with the refined offset.
+  fileprivate var refined: InertialCalibration {
+    var calibration = replaced
+    calibration.magnetometerOffset = offset
+    return calibration
   }
 }
