@@ -177,8 +177,12 @@ public struct StateEstimator: Sendable {
   public mutating func state(at now: MonotonicInstant) -> FusedState {
     state.at = now
     state.mode = mode(at: now)
-    state.deadReckoningSince = filter.deadReckoningSince.map { instant($0) }
-    state.refusal = filter.contradiction.map { FusedState.Refusal(since: instant($0.since), metres: $0.metres) }
+    // The filter stays in its mode when the inertial samples end.
+    let isNavigating = state.mode == .fused || state.mode == .deadReckoning
+    state.deadReckoningSince = state.mode == .deadReckoning ? filter.deadReckoningSince.map { instant($0) } : nil
+    state.refusal =
+      isNavigating
+      ? filter.contradiction.map { FusedState.Refusal(since: instant($0.since), metres: $0.metres) } : nil
     reportPosition(at: now)
     reportHeight(at: now)
     reportAttitude(at: now)

@@ -106,6 +106,26 @@ struct StateEstimatorTests {
     #expect(state.mode == .deadReckoning && state.deadReckoningSince != nil)
   }
 
+  @Test func `a dead reckoning ends with the inertial samples`() {
+    var estimator = StateEstimator()
+    for step in 1...800 {
+      let at = start.advanced(by: .milliseconds(10 * step))
+      estimator.update(gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.80665), at: at)
+      guard step % 100 == 0, step <= 400 else { continue }
+      estimator.update(
+        fix: FusedState.FixQuality(mode: 3, status: 1, satellitesUsed: 9, hdop: 1, utcNanoseconds: nil),
+        position: FusedState.Position(
+          latitudeDegrees: 52, longitudeDegrees: 13, altitudeHAEMetres: 40, altitudeMSLMetres: nil,
+          horizontalSigmaMetres: 2, verticalSigmaMetres: 4), motion: nil, at: at,
+        heading: StatedHeading(degrees: 30, sigmaDegrees: 1))
+    }
+    let last = estimator.state(at: start.advanced(by: .seconds(8)))
+    #expect(last.mode == .deadReckoning && last.deadReckoningSince != nil)
+    // Only the barometer measures now.
+    let later = estimator.state(at: start.advanced(by: .seconds(12)))
+    #expect(later.mode == .none && later.deadReckoningSince == nil)
+  }
+
   @Test func `senseless measurements change nothing`() {
     var estimator = StateEstimator(configuration)
     for (step, value) in [Double.nan, .infinity, 0, 1e300, -9.81].enumerated() {
