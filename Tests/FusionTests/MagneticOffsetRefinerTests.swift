@@ -46,14 +46,14 @@ struct MagneticOffsetRefinerTests {
     Drive(calibration: stored, error: error, random: SeededRandom())
   }
 
-  /// Drives so many times around, a degree each tenth of a second; returns the first result.
+  /// Drives around some times, a degree in four seconds; returns the first result.
   private func result(
     _ drive: inout Drive, laps: Int, nearby: (_ degrees: Int) -> SIMD3<Double> = { _ in .zero }
   ) throws -> MagneticOffsetRefiner.Result? {
     var refiner = try #require(MagneticOffsetRefiner(stored))
     for degrees in 0..<360 * laps {
       let field = drive.measure(Double(degrees) * .pi / 180, nearby: nearby(degrees))
-      if let found = refiner.add(field, time: Double(degrees) / 10) { return found }
+      if let found = refiner.add(field, time: 4 * Double(degrees)) { return found }
     }
     return nil
   }
@@ -76,7 +76,7 @@ struct MagneticOffsetRefinerTests {
   @Test(arguments: [SIMD3(6.0, 0, 0), SIMD3(-4, 7, 0), SIMD3(3, -2, 2), SIMD3(0, -12, 0)])
   func `two laps find an offset that has moved, and say how good it is`(_ error: SIMD3<Double>) throws {
     var drive = drive(error)
-    let found = try #require(try result(&drive, laps: 4))
+    let found = try #require(try result(&drive, laps: 6))
     #expect(found.replaced == stored)
     #expect(found.quality < 0.03 && found.quality < 0.7 * found.qualityBefore)
     let (before, after) = (headingError(drive, stored.magnetometerOffset), headingError(drive, found.offset))
@@ -90,9 +90,9 @@ struct MagneticOffsetRefinerTests {
     var calibration = stored
     for _ in 0..<3 {
       var refiner = try #require(MagneticOffsetRefiner(calibration))
-      for degrees in 0..<360 * 3 {
+      for degrees in 0..<360 * 6 {
         let field = drive.measure(Double(degrees) * .pi / 180)
-        guard let found = refiner.add(field, time: Double(degrees) / 10) else { continue }
+        guard let found = refiner.add(field, time: 4 * Double(degrees)) else { continue }
         calibration.magnetometerOffset = found.offset
         break
       }
@@ -137,6 +137,20 @@ struct MagneticOffsetRefinerTests {
     // A truck is beside half of one lap. The laps before and after are undisturbed.
     var parked = drive()
     #expect(try result(&parked, laps: 30) { (720..<900).contains($0) ? SIMD3(10, 0, 0) : .zero } == nil)
+  }
+
+  @Test func `the ramp of a car park, with iron on one side all the way, changes nothing`() throws {
+    var drive = drive()
+    var refiner = try #require(MagneticOffsetRefiner(stored))
+    for degrees in 0..<360 * 8 {
+      let field = drive.measure(Double(degrees) * .pi / 180, nearby: SIMD3(0, -6, 0))
+      #expect(refiner.add(field, time: Double(degrees) / 14) == nil)
+    }
+    // The roads around the car park do not confirm what the ramp showed.
+    for degrees in 0..<360 * 10 {
+      let field = drive.measure(Double(degrees) * .pi / 180)
+      #expect(refiner.add(field, time: 1000 + 4 * Double(degrees)) == nil)
+    }
   }
 
   @Test func `iron that is passed does not keep a moved offset from being found`() throws {

@@ -68,7 +68,7 @@ struct BackgroundCalibrationTests {
   /// Turns the board around, with an error in its stored offset.
   private func turn(_ degrees: Range<Int>, error: SIMD3<Double>) {
     for degree in degrees {
-      clock.advance(by: .milliseconds(100))
+      clock.advance(by: .seconds(4))
       let heading = Double(degree) * .pi / 180
       let field = SIMD3(19 * cos(heading), -19 * sin(heading), 44) + SIMD3(10, -20, 5) + error
       feed.magnetometer("mag").send(MagnetometerSample(at: clock.now, field: SIMD3<Float>(field)))
@@ -79,12 +79,12 @@ struct BackgroundCalibrationTests {
     defer { refinement.end() }
     let watch = host.states(parts: .all).subscribe(as: "watch", receiveValue: { _ in })
     defer { watch.cancel() }
-    turn(0..<720, error: SIMD3(8, -4, 0))
+    turn(0..<1440, error: SIMD3(8, -4, 0))
     let first = try #require(await notebook.results.first(1).first)
     #expect(first.quality < 0.5 * first.qualityBefore)
     #expect((first.offset - SIMD3(18, -24, 5)).length < 3)
     // A magnet is mounted later. The refined offset is refined again.
-    turn(0..<1440, error: SIMD3(0, 6, 0))
+    turn(0..<2880, error: SIMD3(0, 6, 0))
     let second = try #require(await notebook.results.first(2).last)
     #expect(second.replaced.magnetometerOffset == first.offset)
     #expect((second.offset - SIMD3(10, -14, 5)).length < (first.offset - SIMD3(10, -14, 5)).length)
@@ -95,11 +95,11 @@ struct BackgroundCalibrationTests {
     notebook.refusals.withLock { $0 = 1 }
     let watch = host.states(parts: .all).subscribe(as: "watch", receiveValue: { _ in })
     defer { watch.cancel() }
-    turn(0..<720, error: SIMD3(8, -4, 0))
+    turn(0..<1440, error: SIMD3(8, -4, 0))
     _ = await notebook.results.first(1)
     #expect(notebook.stored.withLock { $0 } == SIMD3(10, -20, 5))
     let isStored = eventually {
-      turn(0..<720, error: SIMD3(8, -4, 0))
+      turn(0..<1440, error: SIMD3(8, -4, 0))
       return notebook.stored.withLock { $0 } != SIMD3(10, -20, 5)
     }
     #expect(isStored)

@@ -4,8 +4,9 @@ import Glibc
 ///
 /// The length of the corrected field must be the same in all directions of the board. If it is not, the offset is
 /// wrong. Each time the field has gone around once (a lap), a sphere is fitted to it. A result needs two laps that
-/// agree: the offset from each lap must explain the other lap better than the stored offset. Therefore noise, iron near
-/// the road or the parking place, or a place with another field strength do not change the offset.
+/// agree: the offset from each lap must explain the other lap better than the stored offset. There is a pause between the
+/// two, because all laps around one place, such as the ramp of a car park, have the same iron on the same side. Therefore
+/// noise, iron near the road or the parking place, or a place with another field strength do not change the offset.
 ///
 /// A vehicle turns only about the vertical, which shows nothing about the vertical part of the offset. That part stays
 /// as stored: the fit begins at the stored offset, and moves it only as far as the measurements demand.
@@ -28,6 +29,8 @@ public struct MagneticOffsetRefiner: Sendable {
     /// The samples of the lap, without outliers.
     var samples: [SIMD3<Double>]
     var offset: SIMD3<Double>
+    /// The time in seconds.
+    var endedAt: Double
   }
 
   // Lengths are relative to the strength of the calibrated field.
@@ -40,6 +43,8 @@ public struct MagneticOffsetRefiner: Sendable {
   private static let neededSpread = 0.008
   /// The longest lap in seconds. During a longer one, the iron may have changed.
   private static let longestLap = 3600.0
+  /// The shortest pause between two laps that are compared, in seconds.
+  private static let leastPause = 600.0
   /// The largest deviation of a sample's length from 1.
   private static let largestDeviation = 0.6
   /// The expected noise of a length, which includes the effect of soft iron, and the expected error of the stored
@@ -104,7 +109,7 @@ public struct MagneticOffsetRefiner: Sendable {
       if samples.count >= MagneticOffsetRefiner.capacity { beginLap() }
       return nil
     }
-    return endLap()
+    return endLap(at: time)
   }
 
   private mutating func beginLap() {
@@ -131,11 +136,17 @@ public struct MagneticOffsetRefiner: Sendable {
     return minors > MagneticOffsetRefiner.neededSpread * trace * Double(samples.count)
   }
 
-  private mutating func endLap() -> Result? {
+  private mutating func endLap(at time: Double) -> Result? {
+    let lapBeganAt = beganAt ?? time
     defer { beginLap() }
-    guard let lap = fit() else { return nil }
-    defer { lastLap = lap }
-    return lastLap.flatMap { result(of: $0, and: lap) }
+    guard let lap = fit(endedAt: time) else { return nil }
+    guard let before = lastLap, before.endedAt <= lapBeganAt else {
+      lastLap = lap
+      return nil
+    }
+    guard lapBeganAt - before.endedAt >= MagneticOffsetRefiner.leastPause else { return nil }
+    lastLap = lap
+    return result(of: before, and: lap)
   }
 
   private func result(of first: Lap, and second: Lap) -> Result? {
@@ -172,7 +183,7 @@ public struct MagneticOffsetRefiner: Sendable {
   }
 
   /// The lap with the centre of its sphere; `nil` if too few samples lie on a sphere.
-  private func fit() -> Lap? {
+  private func fit(endedAt time: Double) -> Lap? {
     var kept = samples
     var offset = SIMD3<Double>.zero
     for _ in 0..<MagneticOffsetRefiner.refits {
@@ -187,7 +198,8 @@ public struct MagneticOffsetRefiner: Sendable {
       kept = zip(samples, lengths).filter { abs($0.1 - middle) <= limit }.map(\.0)
     }
     let enough = MagneticOffsetRefiner.leastInlierShare * Double(samples.count)
-    return Double(kept.count) >= enough && offset.isFinite ? Lap(samples: kept, offset: offset) : nil
+    return Double(kept.count) >= enough && offset.isFinite
+      ? Lap(samples: kept, offset: offset, endedAt: time) : nil
   }
 
   /// The most probable centre: |s|² = 2 s·b + k is linear in b and k, and b is expected to be zero.
