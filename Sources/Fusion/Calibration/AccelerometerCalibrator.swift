@@ -5,6 +5,10 @@ public struct AccelerometerCalibrator: Sendable {
   /// The share of gravity from which an axis counts as pointing up or down.
   private static let dominance = 0.8
   private static let iterations = 20
+  /// The permitted mean scale. A similar chip with another range shows half or twice gravity.
+  private static let meanScale = 0.4...2.6
+  /// How far the scales of the axes may differ from their mean, relative to it.
+  private static let largestDifference = 0.5
 
   public enum Position: Int, CaseIterable, Sendable {
     case xUp, xDown, yUp, yDown, zUp, zDown
@@ -78,7 +82,10 @@ public struct AccelerometerCalibrator: Sendable {
       let error = ((mean - offset) * scale).length - AccelerometerCalibrator.gravity
       squares += error * error
     }
-    guard offset.isFinite, scale.isFinite, offset.length < 5, (scale - SIMD3(1, 1, 1)).length < 0.5 else { return nil }
+    let mean = (scale.x + scale.y + scale.z) / 3
+    guard offset.isFinite, scale.isFinite, offset.length < 5, AccelerometerCalibrator.meanScale.contains(mean),
+      (scale / mean - SIMD3(1, 1, 1)).length < AccelerometerCalibrator.largestDifference
+    else { return nil }
     return (offset, scale, (squares / 6).squareRoot())
   }
 }
