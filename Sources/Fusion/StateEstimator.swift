@@ -22,8 +22,8 @@ public struct StateEstimator: Sendable {
   private static var unknownHeightSigma: Double { 5000 }
   /// gpsd's number for the status RTK fixed.
   private static var rtkFixed: Int { 3 }
-  /// The number of magnetic fields that can wait for their inertial samples.
-  private static var longestQueue: Int { 8 }
+  /// The number of magnetic fields that can wait for their inertial samples: 1000 a second, with two bursts a second.
+  private static var longestQueue: Int { 512 }
   /// A time before any measurement.
   private static var longAgo: MonotonicInstant { MonotonicInstant(nanoseconds: .min) }
 
@@ -96,8 +96,10 @@ public struct StateEstimator: Sendable {
   /// The newest field measured up to a time. Inertial samples come in bursts, so fields wait for the samples of their
   /// time.
   private mutating func takeField(by at: MonotonicInstant) -> SIMD3<Double>? {
-    var found: SIMD3<Double>?
-    while let first = fields.first, first.at <= at { found = fields.removeFirst().field }
+    let count = fields.firstIndex { $0.at > at } ?? fields.count
+    guard count > 0 else { return nil }
+    let found = fields[count - 1].field
+    fields.removeFirst(count)
     return found
   }
 

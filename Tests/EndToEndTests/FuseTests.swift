@@ -114,7 +114,7 @@ struct FuseTests {
 
   @Test func `a magnetometer at a tenth of the rate turns the heading as fast`() throws {
     // After 30 s, the field shows that the board has turned by 30 degrees.
-    let headings = try [1, 10].map { every in
+    let headings = try [1, 10].map { every -> Double in
       let rows = (1...5200).map { step -> String in
         let angle = step < 3000 ? 0 : Double.pi / 6
         let field = step % every == 0 ? "\(20 * cos(angle)),\(-20 * sin(angle)),45" : ",,"

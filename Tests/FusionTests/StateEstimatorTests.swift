@@ -126,6 +126,32 @@ struct StateEstimatorTests {
     #expect(later.mode == .none && later.deadReckoningSince == nil)
   }
 
+  @Test func `rare bursts of inertial samples lose no magnetic field`() throws {
+    let yaws = try [5, 50].map { burst -> Double in
+      var configuration = NavigationFilter.Configuration()
+      configuration.magneticInterval = 0.0125
+      var estimator = StateEstimator(configuration)
+      var fieldCount = 0
+      for end in stride(from: burst, through: 5200, by: burst) {
+        // The fields of a burst come before its samples.
+        while 0.0125 * Double(fieldCount + 1) <= 0.01 * Double(end) {
+          fieldCount += 1
+          // After 30 s, the field shows that the board has turned by 30 degrees.
+          let angle = fieldCount < 2400 ? 0 : Double.pi / 6
+          estimator.update(
+            magneticField: SIMD3(20 * cos(angle), -20 * sin(angle), 45),
+            at: start.advanced(by: .microseconds(12_500 * fieldCount)))
+        }
+        for sample in (end - burst + 1)...end {
+          estimator.update(
+            gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.80665), at: start.advanced(by: .milliseconds(10 * sample)))
+        }
+      }
+      return try #require(estimator.state(at: start.advanced(by: .seconds(52))).attitude).value.quaternion.yaw
+    }
+    #expect(yaws[0] > 0.2 && abs(yaws[0] - yaws[1]) < 0.02, "\(yaws)")
+  }
+
   @Test func `senseless measurements change nothing`() {
     var estimator = StateEstimator(configuration)
     for (step, value) in [Double.nan, .infinity, 0, 1e300, -9.81].enumerated() {
