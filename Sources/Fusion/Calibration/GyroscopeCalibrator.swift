@@ -35,6 +35,7 @@ public struct GyroscopeCalibrator: Sendable {
   /// The means over the current window.
   private var force = RunningMean()
   private var field = RunningMean()
+  private var lastField: SIMD3<Double>?
   /// The mean over the first window of the rest; `nil` before that window ends.
   private var restForce: SIMD3<Double>?
   private var restField: SIMD3<Double>?
@@ -82,9 +83,12 @@ public struct GyroscopeCalibrator: Sendable {
     return angle * GyroscopeCalibrator.leastHorizontalField > GyroscopeCalibrator.provenChange
   }
 
-  /// Takes a magnetic field in microtesla, in axes fixed to the sensor.
+  /// Takes a magnetic field in microtesla, in axes fixed to the sensor. A repeated value proves nothing: a magnetometer
+  /// that works has noise, and one that is stuck shows the same field in a turn.
   public mutating func add(magnetometer: SIMD3<Double>) {
-    if magnetometer.isFinite { field.add(magnetometer) }
+    guard magnetometer.isFinite, magnetometer != lastField else { return }
+    lastField = magnetometer
+    field.add(magnetometer)
   }
 
   /// Takes a sample.
