@@ -130,7 +130,7 @@ struct FixSearchTests {
     var line = Line()
     line.see([12, 0, 0], seconds: 20)
     #expect(line.finding == .fewSatellites(1, strongest: 12))
-    #expect(line.finding?.summary(on: "x") == "1 satellite in view at 12 dB: antenna?")
+    #expect(line.finding?.summary(on: "x") == "1 satellite in view (12 dB): a position needs 4")
   }
 
   @Test func `many weak satellites point to the antenna`() {
@@ -143,7 +143,7 @@ struct FixSearchTests {
     var line = Line()
     line.see([32, 38, 44, 40, 42, 31], seconds: 20)
     #expect(line.finding == .loading(6, strongest: 44))
-    #expect(line.finding?.summary(on: "x") == "sky is fine (6 satellites, up to 44 dB), almanac is loading")
+    #expect(line.finding?.summary(on: "x") == "reception is good (6 satellites, up to 44 dB): orbit data is loading")
   }
 
   @Test func `all findings have different texts`() {

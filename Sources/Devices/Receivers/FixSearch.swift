@@ -132,12 +132,14 @@ extension FixSearch.Finding {
     case .noSentences where NetworkSource.isMeant(by: port): "bytes but no sentences on \(port): not a receiver"
     case .noSentences: "bytes but no sentences on \(port): wrong speed, or not a receiver"
     case .noList: "it has no fix, and lists no satellites"
-    case .noSatellites: "no satellite in view: antenna?"
+    case .noSatellites: "no satellite in view: the antenna receives nothing"
     case .fewSatellites(let count, let strongest):
-      "\(count) \(count == 1 ? "satellite" : "satellites") in view at \(strongest) dB: antenna?"
-    case .weakSignals(let count, let strongest): "\(count) satellites in view at \(strongest) dB at most: antenna?"
+      (count == 1 ? "1 satellite in view (" : "\(count) satellites in view (up to ")
+        + "\(strongest) dB): a position needs \(FixSearch.leastSatellites)"
+    case .weakSignals(let count, let strongest):
+      "\(count) satellites in view (up to \(strongest) dB): fewer than \(FixSearch.leastSatellites) are strong enough"
     case .loading(let count, let strongest):
-      "sky is fine (\(count) satellites, up to \(strongest) dB), almanac is loading"
+      "reception is good (\(count) satellites, up to \(strongest) dB): orbit data is loading"
     }
   }
 
@@ -153,8 +155,8 @@ extension FixSearch.Finding {
       "check 'port' in the board file: the device there is not a receiver"
     case .silent: "check that the receiver has power, and that its TX is wired to this board's RX"
     case .noSentences:
-      "leave 'speed' out of the board file, so that the hub finds the speed; if it is left out, look what is connected: "
-        + "sensorhub probe"
+      "leave 'speed' out of the board file, so that the hub finds the speed; if it is already left out, "
+        + "check what is connected: sensorhub probe"
     case .noList: "wait a minute; then check its antenna, and that its messages list satellites (GSV, NAV-SAT)"
     case .noSatellites, .fewSatellites, .weakSignals:
       "check the antenna's plug and cable, and that the antenna has a free view of the sky"
