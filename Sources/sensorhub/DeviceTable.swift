@@ -2,7 +2,7 @@ import Outputs
 
 /// The devices as a table, with their problems below it.
 struct DeviceTable {
-  private static let head = ["DEVICE", "POWER", "FOR", "SO FAR", "HELD BY"]
+  private static let head = ["DEVICE", "POWER", "FOR", "TOTAL", "HELD BY"]
 
   /// The lines, without line ends.
   let lines: [String]

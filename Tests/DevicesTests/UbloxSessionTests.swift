@@ -188,7 +188,7 @@ struct UbloxSessionTests {
     let rig = SessionRig(configuration { $0.settings.rateHz = 5 }, receiver)
     try rig.start()
     #expect(await rig.started.first(1) == [.b9600])
-    #expect(rig.warnings.values.first??.contains("answers not as 'ublox' does") == true)
+    #expect(rig.warnings.values.first??.contains("does not answer 'ublox' commands") == true)
     #expect(receiver.requests.values.allSatisfy { Self.kind($0) == 0x0A04 })
     let count = rig.observations.values.count
     await rig.observations.first(count + 2)

@@ -326,7 +326,7 @@ import Testing
       return list.standardOutput + list.standardError
     }
     #expect(eventually { list().contains("boat: online, board 'test', version") }, "\(list())")
-    #expect(eventually { list().contains("  awake    nothing") }, "\(list())")
+    #expect(eventually { list().contains("  awake    no device") }, "\(list())")
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
     let hold = Program(["fleet", "hold", "\(broker.address)/boat", "--for", "1h", "--parts", "position"])
     #expect(hold.wait() == 0, "\(hold.standardError)")

@@ -102,7 +102,7 @@ struct ReceiverSettingsTests {
       ),
       (
         "driver: 'ublox', power: { sleep: 'auto', standbyMilliamperes: 1 }",
-        "board:3: 'devices.gps.power.standbyMilliamperes' must be left out: each way to rest that 'auto' may choose "
+        "board:3: 'devices.gps.power.standbyMilliamperes' must be left out: each sleep mode that 'auto' may choose "
           + "has its "
           + "own"
       ),

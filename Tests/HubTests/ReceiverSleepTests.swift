@@ -381,9 +381,7 @@ struct ReceiverSleepTests {
     let text = status.idleTimeout?.explanation ?? []
     #expect(
       text.contains {
-        $0.hasPrefix(
-          "rested by 'backup', which uses the least energy over the usual pause of "
-            + "")
+        $0.hasPrefix("chosen sleep mode: 'backup', which uses the least energy over the usual pause of ")
       }, "\(text)")
     // No visitor comes.
     hardware.clock.advance(by: .seconds(2 * 86_400))

@@ -55,7 +55,8 @@ struct SleepChoiceTests {
     let chosen = choice(power, .learnt(600), learnt: learnt)
     #expect(chosen.chosen?.sleep == .backup)
     let text = chosen.explanation
-    #expect(text.first == "rested by 'backup', which uses the least energy over the usual pause of 600 s", "\(text)")
+    #expect(
+      text.first == "chosen sleep mode: 'backup', which uses the least energy over the usual pause of 600 s", "\(text)")
     #expect(
       text.contains { $0.hasPrefix("  off: 0 mW, 4 J for the start (from 1 of its starts), 4 J in all") }, "\(text)")
     #expect(text.contains { $0.hasPrefix("  stop: 33 mW, ") && $0.contains("(from data sheets)") }, "\(text)")

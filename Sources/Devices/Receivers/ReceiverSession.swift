@@ -177,7 +177,7 @@ public final class ReceiverSession {
     if configuration.choosesSleep, known.driver != expected { rest = chooseSleep(known.driver) }
     guard let rest else { return false }
     guard known.driver.sleeps(isSwitched: configuration.isSwitched).contains(rest) else {
-      warn("\(known.name): it has no sleep '\(rest.rawValue)' that it wakes from: choose another")
+      warn("\(known.name): it cannot wake from the sleep mode '\(rest.rawValue)': choose another 'sleep'")
       return false
     }
     guard try known.fallAsleep(rest, channel, configuration.settings) else {
@@ -350,8 +350,8 @@ public final class ReceiverSession {
       for _ in 0..<(own == nil ? 1 : 2) where found == .nowhere { found = try listen(at: likely, saying: own ?? []) }
       if found == .nowhere, own == nil {
         throw .unexpectedDevice(
-          "the receiver on \(receiver.port.name) rests ('\(asleep.rawValue)') until its supply is switched off and on, "
-            + "which other devices keep on: give it its own switch, or another 'sleep'")
+          "the receiver on \(receiver.port.name) sleeps ('\(asleep.rawValue)') until its supply is switched off and on, "
+            + "but other devices keep the supply on: give the receiver its own switch, or choose another 'sleep'")
       }
       if found == .nowhere, configuration.isSwitched {
         memory.present.asleep = nil
@@ -394,9 +394,9 @@ public final class ReceiverSession {
   // MARK: Configuring the receiver
 
   private static func unanswered(as driver: ReceiverDriver) -> String {
-    let manner = driver == .auto ? "in an unknown protocol" : "not as '\(driver.rawValue)' does"
-    return "it answers \(manner), and keeps its present settings: check that this board's TX is connected to the "
-      + "receiver's RX; if noise on the line has blocked its input, switch it off and on"
+    let commands = driver == .auto ? "commands of any known protocol" : "'\(driver.rawValue)' commands"
+    return "it does not answer \(commands), and keeps its present settings: check that this board's TX is connected "
+      + "to the receiver's RX; if noise on the line has blocked its input, switch it off and on"
   }
 
   /// Identifies the receiver. If a receiver has answered before, its protocol is tried first. If it does not answer,

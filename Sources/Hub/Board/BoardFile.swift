@@ -270,7 +270,7 @@ extension Board.Power {
     currentMilliamperes = try section.number("currentMilliamperes", in: 0...10_000) ?? currentMilliamperes
     if choosesSleep, section.has("standbyMilliamperes") {
       throw section.wrong(
-        "standbyMilliamperes", expected: "left out: each way to rest that 'auto' may choose has its own")
+        "standbyMilliamperes", expected: "left out: each sleep mode that 'auto' may choose has its own")
     }
     standbyMilliamperes =
       try section.number("standbyMilliamperes", in: 0...10_000) ?? standby ?? receiver.flatMap(restMilliamperes)

@@ -36,7 +36,7 @@ public struct IdleTimeoutReport: Equatable, Sendable {
       if decision.ground != .nothingToSave { lines.append("learned so far (\(decision.reason))") }
     }
     lines += sleep?.explanation ?? []
-    lines.append("staying on needs \((1000 * costs.watts).short) mW more than resting")
+    lines.append("staying on needs \((1000 * costs.watts).short) mW more than sleeping")
     var hasStarts = false
     for kind in RestartCosts.Kind.allCases {
       guard let estimate = learned.restarts[kind] else { continue }
@@ -94,7 +94,7 @@ extension LearnedIdleTimeout.Decision {
       "as learned: \(Int((100 * expectedReturns).rounded())) % of clients come back within \(seconds.short) s, and a restart "
         + "costs as much as \(breakEvenSeconds.short) s"
     case .guarded:
-      "clients come differently than learned: for \(seconds.short) s, nearer to the \(breakEvenSeconds.short) s that a restart costs"
+      "the gaps between clients have changed: for \(seconds.short) s, closer to the \(breakEvenSeconds.short) s that cost as much as a restart"
     case .trial: "every client came back within the idle timeout: the hub tries a restart, to measure its present cost"
     }
   }

@@ -122,16 +122,19 @@ extension SleepChoice {
 extension SleepChoice {
   /// The explanation in sentences without a full stop.
   var explanation: [String] {
-    guard let chosen else { return ["it cannot rest: it stays on"] }
+    guard let chosen else { return ["it stays on: it has no sleep mode, and no switch for its supply"] }
     let name = "'\(chosen.sleep.rawValue)'"
     var lines: [String] = []
     switch pause {
-    case .unknown: lines.append("rested by \(name), which draws the least power: the length of the pause was unknown")
+    case .unknown:
+      lines.append(
+        "chosen sleep mode: \(name), which draws the least power, because the length of the pause was unknown")
     case .learnt(let seconds):
-      lines.append("rested by \(name), which uses the least energy over the usual pause of \(seconds.short) s")
+      lines.append("chosen sleep mode: \(name), which uses the least energy over the usual pause of \(seconds.short) s")
     case .scheduled(let seconds):
       lines.append(
-        "rested by \(name), which uses the least energy over the \(seconds.short) s until the next scheduled fix")
+        "chosen sleep mode: \(name), which uses the least energy over the \(seconds.short) s until the next scheduled fix"
+      )
     }
     let seconds = pause.seconds ?? 0
     for way in ways {

@@ -39,11 +39,11 @@ extension FleetHub {
       let sides = fences.map { "\(Text.printable($0.name)) \(Text.printable($0.fence.state))" }
       lines.append("  fences   \(sides.joined(separator: ", "))")
     }
-    if isOnline, awake.isEmpty, !devices.isEmpty { lines.append("  awake    nothing") }
+    if isOnline, awake.isEmpty, !devices.isEmpty { lines.append("  awake    no device") }
     if let last { lines.append("  last     \(StateLine.text(last))\(age)") }
     if !devices.isEmpty {
       let energy = devices.reduce(0) { $0 + $1.energyMilliwattHours }
-      lines.append("  so far   \(Text.fixed(energy, 3)) mWh")
+      lines.append("  total    \(Text.fixed(energy, 3)) mWh")
     }
     if isOnline, let page { lines.append("  page     \(page)") }
     if let lost = health?.lostValues, lost > 0 {
@@ -62,7 +62,7 @@ extension FleetHub {
     else { return "" }
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
-    return ", said \(Text.duration(seconds: max(0, Double(now.tv_sec) - date.timeIntervalSince1970))) ago"
+    return ", sent \(Text.duration(seconds: max(0, Double(now.tv_sec) - date.timeIntervalSince1970))) ago"
   }
 
   func json(_ name: String) -> String {

@@ -62,7 +62,7 @@ struct Devices: ParsableCommand {
       say(
         "  held by  \(device.holders.isEmpty ? "no client" : device.holders.joined(separator: ", "))")
       say(
-        "  so far   on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) \(device.wakes == 1 ? "wake" : "wakes"), "
+        "  total    on for \(Text.duration(seconds: device.onSeconds)) in \(device.wakes) \(device.wakes == 1 ? "wake" : "wakes"), "
           + "\(Text.fixed(device.energyMilliwattHours, 3)) mWh\(measured(device))")
       if let budget = device.budget { write(budget) }
       for schedule in device.schedules ?? [] { write(schedule) }
@@ -77,7 +77,7 @@ struct Devices: ParsableCommand {
       }
       if explain {
         for (index, line) in device.linger.explanation.enumerated() {
-          say("  \(index == 0 ? "learnt  " : "        ") \(line)")
+          say("  \(index == 0 ? "learned " : "        ") \(line)")
         }
       }
     }
