@@ -95,7 +95,8 @@ struct AK09916DriverTests {
     let bus = PlaybackBus([Step("who are you", [0x00], read: [0x48, 0x9A])], address: 0x0C)
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0xc on playback identifies itself as 0x48 0x9a, which is no AK09916 of an ICM-20948 (0x48 0x9)")
+        "the chip at 0xc on playback identifies itself as 0x48 0x9a, which is not an AK09916 of an ICM-20948 (0x48 0x9)"
+      )
     ) { try driver(bus).start() }
     bus.finish()
   }

@@ -101,7 +101,7 @@ struct AK8963DriverTests {
   func `another chip is refused`(_ identity: [UInt8]) {
     let bus = PlaybackBus([Step("who are you", [0x00], read: identity)], address: 0x0C)
     #expect(
-      throws: HardwareError.unexpectedDevice("the chip at 0xc on playback is no AK8963 of an MPU-9250")
+      throws: HardwareError.unexpectedDevice("the chip at 0xc on playback is not an AK8963 of an MPU-9250")
     ) { try driver(bus).start() }
     bus.finish()
   }
@@ -111,7 +111,9 @@ struct AK8963DriverTests {
     var steps = Array(AK8963DriverTests.start[..<4])
     steps[3] = Step("the trim", [0x10], read: trim)
     let bus = PlaybackBus(steps, address: 0x0C)
-    #expect(throws: HardwareError.unexpectedDevice("the magnetometer at 0xc on playback has no trim")) {
+    #expect(
+      throws: HardwareError.unexpectedDevice("the magnetometer at 0xc on playback has no valid factory calibration")
+    ) {
       try driver(bus).start()
     }
     bus.finish()

@@ -363,7 +363,7 @@ struct BMI088DriverTests {
     let gyroscope = PlaybackBus([Step("who are you", [0x00], read: [0xD1])], address: 0x68)
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x68 on playback identifies itself as 0xd1, which is no BMI088 (0xf)")
+        "the chip at 0x68 on playback identifies itself as 0xd1, which is not a BMI088 (0xf)")
     ) { try driver(TwoBuses([0x68: gyroscope])).start() }
     gyroscope.finish()
   }

@@ -65,7 +65,7 @@ struct BMP280DriverTests {
     let (driver, _) = driver([Step("who are you", [0xD0], read: [0x50])])
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x76 on playback identifies itself as 0x50, which is no BMP280 or BME280 (0x58, 0x60)")
+        "the chip at 0x76 on playback identifies itself as 0x50, which is not a BMP280 or BME280 (0x58, 0x60)")
     ) { try driver.start() }
   }
 

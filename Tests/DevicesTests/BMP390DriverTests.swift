@@ -76,7 +76,7 @@ struct BMP390DriverTests {
     let (driver, _) = driver([Step("who are you", [0x00], read: [0x58])])
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x77 on playback identifies itself as 0x58, which is no BMP388 or BMP390 (0x50, 0x60)")
+        "the chip at 0x77 on playback identifies itself as 0x58, which is not a BMP388 or BMP390 (0x50, 0x60)")
     ) { try driver.start() }
   }
 

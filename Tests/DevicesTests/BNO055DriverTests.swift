@@ -329,7 +329,7 @@ struct BNO055DriverTests {
     let bus = PlaybackBus([other, Step("which page", [0x07], read: [0x00]), other], address: 0x28)
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x28 on playback identifies itself as 0xfb, which is no BNO055 (0xa0)")
+        "the chip at 0x28 on playback identifies itself as 0xfb, which is not a BNO055 (0xa0)")
     ) { try driver(bus).start() }
     bus.finish()
   }

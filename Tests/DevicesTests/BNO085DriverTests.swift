@@ -423,7 +423,7 @@ struct BNO085DriverTests {
       [Step("reset", [5, 0, 1, 0, 1])] + silence + [Step("who are you", [6, 0, 2, 0, 0xF9, 0])] + silence,
       address: 0x4A)
     #expect(
-      throws: HardwareError.unexpectedDevice("the chip at 0x4a on playback is no BNO085, BNO080 or BNO086")
+      throws: HardwareError.unexpectedDevice("the chip at 0x4a on playback is not a BNO085, BNO080 or BNO086")
     ) { try driver(bus).start() }
     bus.finish()
   }

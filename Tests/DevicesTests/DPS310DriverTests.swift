@@ -124,7 +124,7 @@ struct DPS310DriverTests {
     let (driver, _) = driver([Step("who are you", [0x0D], read: [0x11])])
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x77 on playback identifies itself as 0x11, which is no DPS310 (0x10)")
+        "the chip at 0x77 on playback identifies itself as 0x11, which is not a DPS310 (0x10)")
     ) { try driver.start() }
   }
 

@@ -88,7 +88,7 @@ struct HMC5883LDriverTests {
       ChipConnection(bus: bus, address: 0x1E, clock: clock, pause: { _ in }), PolledConfiguration(rateHz: 15))
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x1e on playback identifies itself as 0x0 0x12 0x33, which is no HMC5883L (0x48 0x34 0x33)")
+        "the chip at 0x1e on playback identifies itself as 0x0 0x12 0x33, which is not an HMC5883L (0x48 0x34 0x33)")
     ) { try driver.start() }
   }
 

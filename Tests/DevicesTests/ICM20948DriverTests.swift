@@ -169,7 +169,7 @@ struct ICM20948DriverTests {
       [Step("the first bank", [0x7F, 0x00]), Step("who are you", [0x00], read: [0xD1])], address: 0x69)
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x69 on playback identifies itself as 0xd1, which is no ICM-20948 (0xea)")
+        "the chip at 0x69 on playback identifies itself as 0xd1, which is not an ICM-20948 (0xea)")
     ) { try driver(bus).start() }
     bus.finish()
   }

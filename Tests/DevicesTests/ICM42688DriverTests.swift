@@ -155,7 +155,7 @@ struct ICM42688DriverTests {
     let bus = PlaybackBus([Step("the first bank", [0x76, 0x00]), Step("who are you", [0x75], read: [0x68])])
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x68 on playback identifies itself as 0x68, which is no relative of the ICM-42688-P (0x47, 0x42)"
+        "the chip at 0x68 on playback identifies itself as 0x68, which is not a relative of the ICM-42688-P (0x47, 0x42)"
       )
     ) { try driver(bus).start() }
     bus.finish()

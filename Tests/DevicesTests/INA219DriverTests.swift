@@ -132,7 +132,7 @@ struct INA219DriverTests {
   func `another chip is refused`(_ impostor: SupplyMonitorImpostor) {
     let driver = SupplyMonitorChip.ina219.driver(
       ChipConnection(bus: impostor, address: 0x48, clock: clock, pause: { _ in }), PolledConfiguration(rateHz: 10))
-    #expect(throws: HardwareError.unexpectedDevice("the chip at 0x48 on impostor is no INA219")) {
+    #expect(throws: HardwareError.unexpectedDevice("the chip at 0x48 on impostor is not an INA219")) {
       try driver.start()
     }
   }

@@ -104,7 +104,7 @@ struct INA226DriverTests {
   func `another chip is refused`(_ impostor: SupplyMonitorImpostor) {
     let driver = SupplyMonitorChip.ina226.driver(
       ChipConnection(bus: impostor, address: 0x40, clock: clock, pause: { _ in }), PolledConfiguration(rateHz: 2))
-    #expect(throws: HardwareError.unexpectedDevice("the chip at 0x40 on impostor is no INA226")) {
+    #expect(throws: HardwareError.unexpectedDevice("the chip at 0x40 on impostor is not an INA226")) {
       try driver.start()
     }
   }

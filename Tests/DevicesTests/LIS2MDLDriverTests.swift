@@ -73,7 +73,7 @@ struct LIS2MDLDriverTests {
       ChipConnection(bus: bus, address: 0x1E, clock: clock, pause: { _ in }), PolledConfiguration(rateHz: 20))
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x1e on playback identifies itself as 0x0, which is no LIS2MDL (0x40)")
+        "the chip at 0x1e on playback identifies itself as 0x0, which is not a LIS2MDL (0x40)")
     ) { try driver.start() }
   }
 

@@ -77,7 +77,7 @@ struct LIS3MDLDriverTests {
       ChipConnection(bus: bus, address: 0x1E, clock: clock, pause: { _ in }), PolledConfiguration(rateHz: 20))
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x1e on playback identifies itself as 0x40, which is no LIS3MDL (0x3d)")
+        "the chip at 0x1e on playback identifies itself as 0x40, which is not a LIS3MDL (0x3d)")
     ) { try driver.start() }
   }
 

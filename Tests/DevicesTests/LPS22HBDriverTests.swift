@@ -78,7 +78,7 @@ struct LPS22HBDriverTests {
       ChipConnection(bus: bus, address: 0x5D, clock: clock, pause: { _ in }), PolledConfiguration(rateHz: 20))
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x5d on playback identifies itself as 0xb3, which is no LPS22HB (0xb1)")
+        "the chip at 0x5d on playback identifies itself as 0xb3, which is not an LPS22HB (0xb1)")
     ) { try driver.start() }
   }
 

@@ -165,7 +165,7 @@ struct LSM6DS3DriverTests {
     let bus = PlaybackBus([Step("who are you", [0x0F], read: [0x6C])], address: 0x6A)
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x6a on playback identifies itself as 0x6c, which is no relative of the LSM6DS3 (0x6a, 0x69)")
+        "the chip at 0x6a on playback identifies itself as 0x6c, which is not a relative of the LSM6DS3 (0x6a, 0x69)")
     ) { try driver(bus).start() }
     bus.finish()
   }

@@ -153,7 +153,7 @@ struct LSM9DS1DriverTests {
     let bus = PlaybackBus([Step("who are you", [0x0F], read: [0x6A])], address: 0x6B)
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x6b on playback identifies itself as 0x6a, which is no LSM9DS1 (0x68)")
+        "the chip at 0x6b on playback identifies itself as 0x6a, which is not an LSM9DS1 (0x68)")
     ) { try driver(bus).start() }
     bus.finish()
   }
@@ -250,7 +250,7 @@ struct LSM9DS1MagnetometerDriverTests {
     let bus = PlaybackBus([Step("who are you", [0x0F], read: [0x40])], address: 0x1E)
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x1e on playback identifies itself as 0x40, which is no LSM9DS1 magnetometer (0x3d)")
+        "the chip at 0x1e on playback identifies itself as 0x40, which is not an LSM9DS1 magnetometer (0x3d)")
     ) { try driver(bus).start() }
     bus.finish()
   }

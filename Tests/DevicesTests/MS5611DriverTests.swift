@@ -130,7 +130,7 @@ struct MS5611DriverTests {
   @Test(arguments: others)
   func `another chip is refused`(_ words: [[UInt8]]) {
     let (driver, bus) = driver(MS5611DriverTests.prom(words))
-    #expect(throws: HardwareError.unexpectedDevice("the chip at 0x77 on playback is no MS5611")) {
+    #expect(throws: HardwareError.unexpectedDevice("the chip at 0x77 on playback is not an MS5611")) {
       try driver.start()
     }
     bus.finish()
@@ -141,7 +141,7 @@ struct MS5611DriverTests {
       MS5611DriverTests.prom(MS5611DriverTests.words) + [Step("reset", [0x1E])]
         + MS5611DriverTests.prom(MS5611DriverTests.empty))
     #expect(
-      throws: HardwareError.unexpectedDevice("the MS5611 at 0x77 on playback has lost its coefficients")
+      throws: HardwareError.unexpectedDevice("the MS5611 at 0x77 on playback has invalid calibration data")
     ) { try driver.start() }
     bus.finish()
   }

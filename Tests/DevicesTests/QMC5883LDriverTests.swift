@@ -82,7 +82,7 @@ struct QMC5883LDriverTests {
       ChipConnection(bus: bus, address: 0x0D, clock: clock, pause: { _ in }), PolledConfiguration(rateHz: 20))
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0xd on playback identifies itself as 0x10, which is no QMC5883L (0xff)")
+        "the chip at 0xd on playback identifies itself as 0x10, which is not a QMC5883L (0xff)")
     ) { try driver.start() }
   }
 

@@ -81,7 +81,7 @@ struct QMC5883PDriverTests {
       ChipConnection(bus: bus, address: 0x2C, clock: clock, pause: { _ in }), PolledConfiguration(rateHz: 20))
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "the chip at 0x2c on playback identifies itself as 0xff, which is no QMC5883P (0x80)")
+        "the chip at 0x2c on playback identifies itself as 0xff, which is not a QMC5883P (0x80)")
     ) { try driver.start() }
   }
 

@@ -6,7 +6,7 @@ extension MagnetometerChip {
       name: "ak8963", title: "AK8963 of an MPU-9250", addresses: [0x0C],
       identity: ChipIdentity(
         register: AK8963Register.whoIAm,
-        toldBy: "its maker number, and no number of a newer chip"
+        toldBy: "its maker number, without the number of a newer chip"
       ) {
         (registers) throws(HardwareError) in
         let bytes = try registers.read(AK8963Register.whoIAm, count: 2)

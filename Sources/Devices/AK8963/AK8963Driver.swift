@@ -63,7 +63,8 @@ final class AK8963Driver: PolledDriver {
     let bytes = try registers.read(AK8963Register.trim, count: 3)
     guard bytes.allSatisfy({ $0 != 0x00 && $0 != 0xFF }) else {
       throw .unexpectedDevice(
-        "the magnetometer at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) has no trim")
+        "the magnetometer at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) has no valid factory calibration"
+      )
     }
     return SIMD3(Float(bytes[0]), Float(bytes[1]), Float(bytes[2]))
   }

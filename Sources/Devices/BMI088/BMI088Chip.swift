@@ -6,7 +6,7 @@ extension InertialChip {
     InertialChip(
       name: "bmi088", title: "BMI088", addresses: [0x68, 0x69],
       // The gyroscope's identity is not enough, because other packages contain the same gyroscope.
-      identity: ChipIdentity(register: BMI088GyroscopeRegister.chipID, toldBy: "its two halves") {
+      identity: ChipIdentity(register: BMI088GyroscopeRegister.chipID, toldBy: "its gyroscope and accelerometer") {
         (registers) throws(HardwareError) in try BMI088Driver.isWhole(registers)
       },
       provenAgainst: "Linux (bmi088-accel, bmg160)",

@@ -90,7 +90,9 @@ final class BNO085Driver: InertialDriver {
       channel == BNO085Report.control && cargo[0] == BNO085Report.productIDResponse
         && cargo.count.isMultiple(of: BNO085Report.length(of: BNO085Report.productIDResponse) ?? 1)
     }
-    guard isRightOne else { throw .unexpectedDevice("the chip at \(place) is no \(InertialChip.bno085.title)") }
+    guard isRightOne else {
+      throw .unexpectedDevice("the chip at \(place) is not \(ChipIdentity.withArticle(InertialChip.bno085.title))")
+    }
     startOver()
     (gyroscope, accelerometer) = (Course(), Course())
     try enable(BNO085Report.accelerometer)

@@ -58,14 +58,24 @@ public struct ChipIdentity: Sendable {
   func require(_ title: String, of registers: I2CRegisters) throws(HardwareError) {
     let place = "the chip at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name)"
     if let test {
-      guard try test.isPassed(registers) else { throw .unexpectedDevice("\(place) is no \(title)") }
+      guard try test.isPassed(registers) else {
+        throw .unexpectedDevice("\(place) is not \(ChipIdentity.withArticle(title))")
+      }
       return
     }
     let bytes = Array(try registers.read(register, count: values.first?.count ?? 1))
     guard !values.contains(bytes) else { return }
     throw .unexpectedDevice(
-      "\(place) identifies itself as \(ChipIdentity.text(bytes)), which is no \(title) "
+      "\(place) identifies itself as \(ChipIdentity.text(bytes)), which is not \(ChipIdentity.withArticle(title)) "
         + "(\(values.map(ChipIdentity.text).joined(separator: ", ")))")
+  }
+
+  /// A chip's title with its article, for example `a BNO055` or `an INA219`. The letters of a part number are spoken one
+  /// by one, except those of a LIS3MDL.
+  static func withArticle(_ title: String) -> String {
+    guard let first = title.first else { return title }
+    let startsWithVowel = "AEFHILMNORSXaeiou".contains(first) && !title.hasPrefix("LIS")
+    return (startsWithVowel ? "an " : "a ") + title
   }
 
   /// A text such as `0x48 0x34`.

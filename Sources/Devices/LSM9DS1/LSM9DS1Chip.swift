@@ -26,7 +26,7 @@ extension MagnetometerChip {
   static var lsm9ds1Magnetometer: MagnetometerChip {
     MagnetometerChip(
       name: "lsm9ds1-mag", title: "LSM9DS1 magnetometer", addresses: [0x1E, 0x1C],
-      identity: ChipIdentity(register: LIS3MDLRegister.whoAmI, toldBy: "its other half") {
+      identity: ChipIdentity(register: LIS3MDLRegister.whoAmI, toldBy: "the LSM9DS1 on the same bus") {
         (registers) throws(HardwareError) in
         guard try registers.read(LIS3MDLRegister.whoAmI) == LIS3MDLRegister.identity else { return false }
         return try LSM9DS1MagnetometerDriver.hasOtherHalf(on: registers.bus)

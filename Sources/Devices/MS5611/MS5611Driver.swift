@@ -40,7 +40,7 @@ final class MS5611Driver: PolledDriver {
     let prom = try MS5611PROM(registers)
     guard prom.isGenuine else {
       throw .unexpectedDevice(
-        "the MS5611 at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) has lost its coefficients")
+        "the MS5611 at 0x\(String(registers.address, radix: 16)) on \(registers.bus.name) has invalid calibration data")
     }
     try begin(.temperature)
     connection.pause(.milliseconds(10))
