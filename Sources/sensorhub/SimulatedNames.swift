@@ -20,7 +20,7 @@ enum SimulatedNames {
         "devices.\(device.id).\(isReceiver ? "port" : "bus")",
         "is '\(device.path)', but no simulated device has "
           + "this name; \(guess.map { "did you mean '\(prefix)\($0)'? " } ?? "")"
-          + "there \(known.count == 1 ? "is" : "are") \(known.joined(separator: ", "))")
+          + "\(known.count == 1 ? "the only valid one is" : "valid ones are") \(known.joined(separator: ", "))")
     }
   }
 }

@@ -16,7 +16,7 @@ enum UsageHint {
         let known = subcommands.map(name)
         let whose = command == SensorHub.self ? "" : " of '\(name(of: command))'"
         let guess = NearestWord.guess(word, among: known).map { "did you mean '\($0)'?" }
-        return "there is no subcommand '\(word)'\(whose); \(guess ?? "there are \(known.joined(separator: ", "))")"
+        return "there is no subcommand '\(word)'\(whose); \(guess ?? "valid ones are \(known.joined(separator: ", "))")"
       }
       command = next
       words = words.dropFirst()

@@ -52,11 +52,11 @@ import Testing
     (
       "devices: { gps: { driver: \"nmea\", port: \"simulated/gsp\" } }",
       "'devices.gps.port' is 'simulated/gsp', but no simulated device has this name; did you mean 'simulated/gps'? "
-        + "there are simulated/gps, simulated/gps2, simulated/ublox-6,"
+        + "valid ones are simulated/gps, simulated/gps2, simulated/ublox-6,"
     ),
     (
       "devices: { imu: { driver: \"mpu-6050\", bus: \"simulated/i2c-1\" } }",
-      "did you mean 'simulated/i2c'? there is simulated/i2c\n"
+      "did you mean 'simulated/i2c'? the only valid one is simulated/i2c\n"
     ),
     ("gpsd: { port: 4000 }, nmea: { port: 4000 }", "'nmea.port' is 4000, which 'gpsd' already uses"),
     ("gpsd: { port: 4000, address: \"0.0.0.0\", allow: [\"10.0.0.0/8\"] }, http: { port: 4000 }", "'http.port' is"),

@@ -15,8 +15,8 @@ struct RequestKeyTests {
     (#"{"ratehz": 5}"#, "'ratehz' is not a key of this request; did you mean 'rateHz'?"),
     (
       #"{"rateHz": 5, "zzzzzzzzzzzz": 1}"#,
-      "'zzzzzzzzzzzz' is not a key of this request; there are rateHz, rate, parts, every, accuracy, within, distance, "
-        + "maxAge, batch, error, name, calibrate, device, release, fence, removeFence, fences"
+      "'zzzzzzzzzzzz' is not a key of this request; valid ones are rateHz, rate, parts, every, accuracy, within, "
+        + "distance, maxAge, batch, error, name, calibrate, device, release, fence, removeFence, fences"
     ), (#"{"every": 0}"#, "'every' must be a number from 1 to 604800 seconds"),
     (#"{"distnce": 50}"#, "'distnce' is not a key of this request; did you mean 'distance'?"),
     (

@@ -169,7 +169,7 @@ class RefusalTests(HubTestCase):
 
     def test_what_does_not_exist_is_not_found(self) -> None:
         hub = Hub(self.hub.url, token=self.token)
-        with self.assertRaisesRegex(NotFound, "no device 'radar'; there is: gps, imu"):
+        with self.assertRaisesRegex(NotFound, "no device 'radar'; valid ones are gps, imu"):
             hub.hold("radar")
         with self.assertRaisesRegex(NotFound, "records nothing"):
             list(hub.history())

@@ -25,7 +25,7 @@ class RequestTests(unittest.TestCase):
             (lambda: requests.states("2", None, None), "rate must be a number"),  # type: ignore[arg-type]
             (lambda: requests.states(None, "position", None), r"parts=\['position'\]"),
             (lambda: requests.states(None, [], None), "leave it out for all"),
-            (lambda: requests.states(None, ["altitud"], None), "no part 'altitud'; there are position"),
+            (lambda: requests.states(None, ["altitud"], None), "no part 'altitud'; valid ones are position"),
             (lambda: requests.fixes(0.5, None, None, None), "every must be from 1"),
             (lambda: requests.fixes(60, 0, None, None), "accuracy must be from 0.1"),
             (lambda: requests.fixes(60, None, 7200, None), "within must be from 1 to 3600"),

@@ -41,7 +41,8 @@ extension Board {
   ) throws(CalibrationRefusal) -> DeviceDescription {
     if let id, !devices.contains(where: { $0.id == id }) {
       throw CalibrationRefusal(
-        "the board '\(name)' has no device '\(id)'", nextStep: "it has " + devices.map(\.id).joined(separator: ", "))
+        "the board '\(name)' has no device '\(id)'",
+        nextStep: "valid ones are " + devices.map(\.id).joined(separator: ", "))
     }
     let needed = kind == .mag && !isRecorded ? DeviceStatus.Kind.magnetometer : .imu
     let usual = kind == .mag ? [magnetometer?.id, imu?.id] : [imu?.id]

@@ -122,7 +122,7 @@ enum FenceRefusal: Error, Equatable, CustomStringConvertible {
     case .ofBoardFile(let name):
       return "the fence '\(Text.printable(name))' is set in the board file: change it there"
     case .unknown(let name, let known):
-      let all = known.isEmpty ? "none was added" : "added were \(known.joined(separator: ", "))"
+      let all = known.isEmpty ? "none was added" : "valid ones are \(known.joined(separator: ", "))"
       return "no fence '\(Text.printable(String(name.prefix(40))))' was added while the hub ran; \(all)"
     case .full(let limit): return "there are \(limit) added fences, the maximum: remove one"
     case .noReceiver: return "this board has no receiver for its position: add one to 'devices'"

@@ -38,7 +38,7 @@ enum HTTPQuery {
   static func require(_ known: [String], of request: Request) throws {
     for (name, _) in request.uri.queryParameters where !name.isEmpty && !known.contains(String(name)) {
       let guess = NearestWord.guess(String(name), among: known).map { "did you mean '\($0)'?" }
-      let all = known.isEmpty ? "this path takes no parameters" : "there are \(known.joined(separator: ", "))"
+      let all = known.isEmpty ? "this path takes no parameters" : "valid ones are \(known.joined(separator: ", "))"
       throw HTTPError(
         .badRequest,
         message: "'\(Text.printable(String(name.prefix(40))))' is not a parameter of this path; \(guess ?? all)")

@@ -113,7 +113,7 @@ enum HubRoutes {
     let id = PathEncoding.decoded(try context.parameters.require("id"))
     let known = hub.devices.map(\.id)
     guard known.contains(id) else {
-      throw HTTPError(.notFound, message: "no device '\(id)'; there is: \(known.joined(separator: ", "))")
+      throw HTTPError(.notFound, message: "no device '\(id)'; valid ones are \(known.joined(separator: ", "))")
     }
     return id
   }

@@ -11,7 +11,7 @@ struct RequestKey: CodingKey {
     var description: String {
       let guess = NearestWord.guess(key, among: known).map { "did you mean '\($0)'?" }
       return "'\(Text.printable(String(key.prefix(40))))' is not a key of this request; "
-        + (guess ?? "there are \(known.joined(separator: ", "))")
+        + (guess ?? "valid ones are \(known.joined(separator: ", "))")
     }
   }
 

@@ -280,7 +280,7 @@ struct Export: ParsableCommand {
         .data, "the recording has no sentences of a receiver '\(device)'",
         nextStep: ids.isEmpty
           ? "sensorhub info lists what the recording contains"
-          : "it has \(ids.map(Text.printable).joined(separator: ", "))")
+          : "valid ones are \(ids.map(Text.printable).joined(separator: ", "))")
     }
     return device
   }

@@ -37,7 +37,7 @@ def states(rate: float | None, parts: Iterable[str] | None, more: Mapping[str, A
             raise ValueError("parts is empty; leave it out for all parts")
         for part in request["parts"]:
             if part not in PARTS:
-                raise ValueError(f"there is no part {part!r}; there are {', '.join(PARTS)}")
+                raise ValueError(f"there is no part {part!r}; valid ones are {', '.join(PARTS)}")
     return request | dict(more or {})
 
 
