@@ -108,7 +108,7 @@ enum DevicesOfHub {
     guard let report = try? JSONDecoder().decode(Report.self, from: Data(report)) else {
       throw CommandError(
         .inputOutput, "the hub's answer cannot be understood",
-        nextStep: "do sensorhub and the hub have the same version?")
+        nextStep: "check that sensorhub and the hub have the same version")
     }
     return report
   }

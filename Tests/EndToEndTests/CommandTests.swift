@@ -208,7 +208,7 @@ struct CommandTests {
   @Test func `a file in which nothing can be decoded is an error`() {
     let program = Program(["decode", SharedData.packageFolder + "/README.md"])
     #expect(program.wait() == 65)
-    #expect(program.standardError.contains("epochs=0\n  next: is it NMEA 0183"), "\(program.standardError)")
+    #expect(program.standardError.contains("epochs=0\n  next: give a file with NMEA 0183"), "\(program.standardError)")
   }
 
   /// A login takes the tty from the group dialout, as on a Raspberry Pi's header until it is disabled there.

@@ -8,7 +8,7 @@ struct RecordRequest: Decodable {
   static let maximumLength = 4096
   /// The text for a client whose request is invalid.
   static let help =
-    #"send one line: {"name": "who you are", "wakes": false to observe only, "parts": some of [\#(Set<StatePart>.all.names)] "#
+    #"send one line: {"name": "name of your program", "wakes": false to observe only, "parts": some of [\#(Set<StatePart>.all.names)] "#
     + #"to wake only their devices, "syncSeconds": 0.1 to 60}"#
 
   var name: String?

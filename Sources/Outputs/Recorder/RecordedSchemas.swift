@@ -67,16 +67,16 @@ extension RecordedChannel.Schema {
   static let fusion = RecordedChannel.Schema(
     name: "sensorhub.Fusion", encoding: "jsonschema",
     text:
-      #"{"title":"sensorhub.Fusion","type":"object","description":"Whether a client has the state fused. Each run begins "#
-      + #"with the position and the time that are known from earlier ones, each with when that was by CLOCK_MONOTONIC; "#
-      + #"monotonic in seconds.","properties":{"underWay":{"type":"boolean"},"positionSource":{"type":"string"},"#
+      #"{"title":"sensorhub.Fusion","type":"object","description":"Whether the hub fuses states for a client. Each run begins "#
+      + #"with the last known position and UTC; positionNanoseconds and utcAtNanoseconds are their times by "#
+      + #"CLOCK_MONOTONIC. monotonic in seconds.","properties":{"underWay":{"type":"boolean"},"positionSource":{"type":"string"},"#
       + [
         "lat", "lon", "altHAE", "altMSL", "sigmaH", "sigmaV", "positionNanoseconds", "utcNanoseconds",
         "utcAtNanoseconds", "monotonic",
       ].map { #""\#($0)":{"type":"number"}"# }.joined(separator: ",") + "}}")
 
   static let clock = numbers(
-    "sensorhub.Clock", "By how much the system's clock is ahead of log times from then on; monotonic in seconds.",
+    "sensorhub.Clock", "The system's clock minus log time, from this message on; monotonic in seconds.",
     ["aheadNanoseconds", "monotonic"])
 
   static let log = RecordedChannel.Schema(

@@ -53,7 +53,7 @@ struct SignalKRequests {
   private static func read(_ line: ArraySlice<UInt8>) -> Line {
     guard let message = try? JSONDecoder().decode(Message.self, from: Data(line)) else {
       return .refused(
-        "send one JSON object to a line, such as "
+        "send one JSON object per line, such as "
           + #"{"context":"vessels.self","subscribe":[{"path":"navigation.position","period":1000}]}, with the policy "#
           + "instant, ideal or fixed")
     }

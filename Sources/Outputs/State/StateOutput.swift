@@ -129,9 +129,9 @@ private final class StateSession: StreamSession {
     case .none:
       let parts = StatePart.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
       return refuse(
-        #"send {"rateHz": 0.01 to 1000, "name": "who you are", "parts": some of [\#(parts)]}, or for a fix now and then "#
+        #"send {"rateHz": 0.01 to 1000, "name": "name of your program", "parts": some of [\#(parts)]}, or for regular fixes "#
           + #"{"every": 1 to 604800 seconds, "accuracy": 0.1 to 10000 metres, "within": 1 to 3600 seconds, "#
-          + #""name": "who you are"}"#)
+          + #""name": "name of your program"}"#)
     }
     if request.view.asksForFixes, let lack = host.lackOfFixes { return refuse(lack) }
     if request.release != nil { return releaseAll() }
@@ -158,7 +158,7 @@ private final class StateSession: StreamSession {
     } else {
       json.member("class", literal: "ERROR")
       json.member("reason", CalibrationRefusal.Reason.noPermission.rawValue)
-      json.member("message", "you may not end what others keep in the hub: \(LocalRights.lack)")
+      json.member("message", "you may not end the holds, recordings and requests of other users: \(LocalRights.lack)")
       json.member("nextStep", LocalRights.nextStep(for: "sensorhub release"))
     }
     json.endObject()

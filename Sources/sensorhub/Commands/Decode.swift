@@ -54,7 +54,7 @@ struct Decode: ParsableCommand {
     guard !decoder.isEmpty else {
       throw CommandError(
         .data, "'\(file)' contains no position and no attitude: \(decoder.summary)",
-        nextStep: "is it NMEA 0183, with lines such as $GPRMC,… or $GNGGA,…, UBX or CASIC?")
+        nextStep: "give a file with NMEA 0183 (lines such as $GPRMC,… or $GNGGA,…), UBX or CASIC")
     }
     Terminal.standardError(decoder.summary)
   }

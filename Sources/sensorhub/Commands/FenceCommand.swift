@@ -39,7 +39,7 @@ private struct FenceAnswer: Decodable {
     guard let answer = try? JSONDecoder().decode(FenceAnswer.self, from: Data(line)) else {
       throw CommandError(
         .inputOutput, "the hub's answer cannot be understood",
-        nextStep: "do sensorhub and the hub have the same version?")
+        nextStep: "check that sensorhub and the hub have the same version")
     }
     if let message = answer.message {
       throw CommandError(

@@ -66,7 +66,7 @@ struct Verify: ParsableCommand {
     guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(line)) else {
       throw CommandError(
         .inputOutput, "the hub's answer cannot be understood",
-        nextStep: "do sensorhub and the hub have the same version?")
+        nextStep: "check that sensorhub and the hub have the same version")
     }
     return answer.devices
   }

@@ -79,7 +79,7 @@ final class ReceiverLogReplay {
     guard hasTime else {
       throw CommandError(
         .data, "'\(path)' contains no time, so it cannot be replayed",
-        nextStep: "is it a hub's recording (.mcap), NMEA 0183 with lines such as $GPRMC,… or $GNGGA,…, or UBX?")
+        nextStep: "give a hub's recording (.mcap), NMEA 0183 (lines such as $GPRMC,… or $GNGGA,…) or UBX")
     }
     try rewind()
     return date

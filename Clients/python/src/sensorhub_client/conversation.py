@@ -167,7 +167,7 @@ def parse(text: bytes | str) -> dict[str, Any]:
     except ValueError:
         message = None
     if not isinstance(message, dict):
-        raise ProtocolError(f"the hub says {text!r:.60}, which is no JSON object", "is this a SensorHub?")
+        raise ProtocolError(f"the hub says {text!r:.60}, which is not a JSON object", "check that this address is a SensorHub's")
     return message
 
 

@@ -51,7 +51,7 @@ def decode(cls: type[R], data: object, path: str = "") -> R:
     return cls(**values)
 
 
-_VERSIONS = "is this a SensorHub, and as new as this client?"
+_VERSIONS = "check that this is a SensorHub, and as new as this client"
 
 
 _MEMBERS: dict[type[Record], Mapping[str, Member]] = {}

@@ -25,7 +25,7 @@ class LineSplitter:
         self._pending += data
         if b"\n" not in data:
             if len(self._pending) > _LONGEST:
-                raise ProtocolError("a line of more than 16 MB came", "is this a SensorHub?")
+                raise ProtocolError("a line of more than 16 MB came", "check that this address is a SensorHub's")
             return []
         *lines, rest = self._pending.split(b"\n")
         self._pending = rest
@@ -63,7 +63,7 @@ class EventSplitter:
                 continue
             self._size += len(line) + 1
             if self._size > _LONGEST:
-                raise ProtocolError("an event of more than 16 MB came", "is this a SensorHub?")
+                raise ProtocolError("an event of more than 16 MB came", "check that this address is a SensorHub's")
             key, _, value = line.partition(":")
             value = value.removeprefix(" ")
             if key == "data":
@@ -101,7 +101,7 @@ class ResponseReader:
         while self._step(body):
             pass
         if self._left is not None and len(self._pending) > _LONGEST:
-            raise ProtocolError("the answer is no HTTP response", "is this the hub's web port?")
+            raise ProtocolError("the answer is not an HTTP response", "check that this is the hub's web port")
         return bytes(body)
 
     def end(self) -> None:
@@ -137,16 +137,16 @@ class ResponseReader:
 
     def _read_head(self) -> bool:
         if not b"HTTP/1.".startswith(self._pending[:7]):
-            raise ProtocolError("the answer is no HTTP response", "is this the hub's web port?")
+            raise ProtocolError("the answer is not an HTTP response", "check that this is the hub's web port")
         end = self._pending.find(b"\r\n\r\n", 0, _LONGEST_HEAD)
         if end < 0:
             if len(self._pending) > _LONGEST_HEAD:
-                raise ProtocolError("the head of the answer has more than 64 kB", "is this the hub's web port?")
+                raise ProtocolError("the head of the answer has more than 64 kB", "check that this is the hub's web port")
             return False
         status_line, *lines = self._take(end + 4).decode("latin-1").rstrip("\r\n").split("\r\n")
         words = status_line.split(" ", 2)
         if len(words) < 2 or not words[1].isdigit():
-            raise ProtocolError(f"the answer begins with {status_line!r:.60}", "is this the hub's web port?")
+            raise ProtocolError(f"the answer begins with {status_line!r:.60}", "check that this is the hub's web port")
         response = Response(int(words[1]))
         for line in lines:
             name, _, value = line.partition(":")
@@ -160,7 +160,7 @@ class ResponseReader:
             self._left = 0
         elif length is not None:
             if not length.isdigit():
-                raise ProtocolError(f"the answer's length is {length!r:.60}", "is this the hub's web port?")
+                raise ProtocolError(f"the answer's length is {length!r:.60}", "check that this is the hub's web port")
             self._left = int(length)
         else:
             self._left = None
@@ -170,7 +170,7 @@ class ResponseReader:
         """Reads the line before a chunk, which follows the line end of the previous chunk."""
         if self._is_after_chunk:
             if not b"\r\n".startswith(self._pending[:2]):
-                raise ProtocolError("a chunk does not end where it says", "is this the hub's web port?")
+                raise ProtocolError("a chunk does not end where it says", "check that this is the hub's web port")
             if len(self._pending) < 2:
                 return False
             self._take(2)
@@ -181,7 +181,7 @@ class ResponseReader:
             return False
         digits = line.partition(b";")[0].strip()
         if end < 0 or not digits or digits.strip(b"0123456789abcdefABCDEF"):
-            raise ProtocolError(f"a chunk begins with {line!r:.60}", "is this the hub's web port?")
+            raise ProtocolError(f"a chunk begins with {line!r:.60}", "check that this is the hub's web port")
         size = int(digits, 16)
         if size == 0:
             # Reads the trailers and the empty line after them, if they have arrived: nothing else follows on this connection.

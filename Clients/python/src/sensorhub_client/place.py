@@ -142,7 +142,7 @@ def find(place: str | os.PathLike[str] | None, token: Token, tls: ssl.SSLContext
     if not text:
         return SocketPlace(_candidates(), checked=True)
     if "/" not in text and ":" in text:
-        raise ValueError(f"{text!r} is no URL; write 'http://{text}'")
+        raise ValueError(f"{text!r} is not a URL; write 'http://{text}'")
     return SocketPlace((os.path.join(text, "hub.sock") if os.path.isdir(text) else text,))
 
 
