@@ -66,7 +66,7 @@ final class UsageHistoryKeeper: Sendable {
     lock()
     restore()
     state.withLock { $0.writtenAt = machine.clock.now }
-    host.hub.subscribe(as: "power books", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
+    host.hub.subscribe(as: "usage history", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
   }
 
   /// Locks the folder. Without the lock, two hubs would overwrite each other's usage histories.
@@ -148,14 +148,14 @@ final class UsageHistoryKeeper: Sendable {
       return true
     }
     // If no thread can be started, the file is written after the next interval.
-    if isDue { _ = DetachedThread.start("power books") { [weak self] in self?.write() } }
+    if isDue { _ = DetachedThread.start("usage history") { [weak self] in self?.write() } }
   }
 
   private func follow(_ hub: Hub) {
     let lifetime = Lifetime()
     for monitor in hub.monitors {
       monitor.changes.subscribe(
-        as: "power books", receiveValue: { [weak self] status in if status.power.isWorking { self?.scheduleNext() } }
+        as: "usage history", receiveValue: { [weak self] status in if status.power.isWorking { self?.scheduleNext() } }
       ).store(in: lifetime)
     }
     devices.withLock { old in
@@ -183,7 +183,7 @@ final class UsageHistoryKeeper: Sendable {
 
   /// Writes the file on another thread, and sets the timer again if a device is awake. Runs on the timer's thread.
   private func isDue() {
-    let error = DetachedThread.start("power books") { [weak self] in
+    let error = DetachedThread.start("usage history") { [weak self] in
       guard let self else { return }
       write()
       state.withLock { $0.next = nil }

@@ -130,7 +130,7 @@ struct Calibrate: ParsableCommand {
     case .gyro: "±\(Text.fixed(quality * 180 / .pi, 4)) °/s of bias remain"
     case .accel: "±\(Text.fixed(quality, 4)) m/s² remain"
     case .mag: "±\(Text.fixed(quality * 100, 1)) % of the field remain"
-    case .mount: "\(Text.fixed(quality * 100, 0)) % of each push was forward"
+    case .mount: "\(Text.fixed(quality * 100, 0)) % of the acceleration was forward"
     }
   }
 

@@ -35,7 +35,7 @@ struct ProbedBoard {
       devices: {
     \(deviceLines.joined(separator: "\n"))
       },
-      motion: "free", // "vehicle": on wheels and nose first; the position then stays accurate much longer without fixes
+      motion: "free", // "vehicle" if it has wheels and moves nose first: positions stay accurate longer without fixes
       state: { rateHz: 10 },
       gpsd: {}, // on 127.0.0.1:2947, for gpspipe, cgps and all other clients of gpsd
       http: {}, // on 127.0.0.1:8080: the dashboard, /events, /metrics and more
