@@ -5,7 +5,7 @@ import CLinux
 ///
 /// ```swift
 /// let error = DetachedThread.start("gps") { readLines() }
-/// if error != 0 { report("no thread: \(String(cString: strerror(error)))") }
+/// if error != 0 { report("cannot start a thread: \(String(cString: strerror(error)))") }
 /// ```
 public enum DetachedThread {
   private final class Body {

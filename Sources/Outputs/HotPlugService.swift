@@ -31,10 +31,12 @@ public final class HotPlugService: Service {
         }, Unmanaged.passUnretained(self).toOpaque())
       if result < 0 {
         sink.write(
-          .info, "the hub notices a plugged-in device only at its next try: \(String(cString: strerror(-result)))")
+          .info,
+          "cannot watch for plugged-in devices, so the hub finds them only at its next attempt: \(String(cString: strerror(-result)))"
+        )
       }
     }
-    if error != 0 { sink.write(.warning, "no thread to watch for plugged-in devices") }
+    if error != 0 { sink.write(.warning, "cannot start a thread to watch for plugged-in devices") }
     try? await gracefulShutdown()
     stop.set()
   }

@@ -43,7 +43,7 @@ struct HubService: Sendable {
     // Without these threads the hub could never switch a device off again, so it does not run without them.
     for (error, what) in [(MonotonicClock.start(), "timers"), (SingleThreadExecutor.shared.start(), "tasks")] {
       guard error != 0 else { continue }
-      throw CommandError(.unavailable, "no thread for \(what): \(String(cString: strerror(error)))")
+      throw CommandError(.unavailable, "cannot start a thread for \(what): \(String(cString: strerror(error)))")
     }
     let loaded = try source.loadWithText { [sink] in sink.write(.warning, $0) }
     fileText = loaded.fileText

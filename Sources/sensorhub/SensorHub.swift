@@ -70,7 +70,7 @@ struct SensorHub: ParsableCommand {
   private static func requireThread() throws {
     let error = SingleThreadExecutor.shared.start()
     guard error != 0 else { return }
-    throw CommandError(.unavailable, "no thread for tasks: \(String(cString: strerror(error)))")
+    throw CommandError(.unavailable, "cannot start a thread for tasks: \(String(cString: strerror(error)))")
   }
 
   private static func parsed() throws -> any ParsableCommand {

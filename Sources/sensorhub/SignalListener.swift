@@ -45,7 +45,7 @@ struct SignalListener: Service {
       listen(until: stop) { request.yield() }
     }
     guard error == 0 else {
-      throw CommandError(.inputOutput, "no thread for signals: \(String(cString: strerror(error)))")
+      throw CommandError(.inputOutput, "cannot start a thread for signals: \(String(cString: strerror(error)))")
     }
     await withGracefulShutdownHandler {
       for await _ in requests { await onReload() }

@@ -290,7 +290,7 @@ struct SentenceFamilyTests {
       ])
     #expect(
       rig.restarts.values == [
-        "it repeats one position while the inertial sensors move: the hub restarts it, hot (try 1)"
+        "it repeats one position while the inertial sensors move: the hub restarts it, hot (attempt 1)"
       ])
     await rig.finish()
     #expect(rig.ended.values == ["awake"])

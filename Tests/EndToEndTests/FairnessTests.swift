@@ -129,7 +129,7 @@ import Testing
     #expect(written < 14 * windows, "\(written) lines about the receiver, \(answers) changes")
     // Some requests are answered at once, and then four a second.
     #expect(answers < 200 + Int(elapsed / Duration.milliseconds(200)), "\(answers) changes in \(elapsed)")
-    #expect(hub.logs(" more within 10 s, now "))
+    #expect(hub.logs(" more changes within 10 s, now "))
     // A client that leaves is removed at once, whatever its pending requests.
     restless.leave()
     #expect(hub.comesToRest())

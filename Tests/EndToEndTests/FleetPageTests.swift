@@ -278,7 +278,7 @@ import Testing
     }
     #expect(try eventually { try has("Open", "asleep") })
     try browser.run("document.querySelector('.hub button').click()")
-    #expect(try eventually { try has("Close", "looking") })
+    #expect(try eventually { try has("Close", "watching") })
     #expect(boat.shows("gps", "tracking"))
     first.send(SIGTERM)
     #expect(first.wait() == 0)
@@ -286,7 +286,7 @@ import Testing
     let second = Program(["fleet", "--http", "\(port)", broker.address])
     #expect(try eventually { try has("Close", "no broker") })
     broker.start()
-    #expect(try eventually(within: .seconds(240)) { try has("Close", "looking") })
+    #expect(try eventually(within: .seconds(240)) { try has("Close", "watching") })
     #expect(
       eventually(within: .seconds(240)) { boat.devicesNow["gps"].holders.contains { $0.hasPrefix("mqtt fleet-") } })
     try browser.open("about:blank")

@@ -66,7 +66,7 @@ struct ReceiverRestartTests {
     #expect(receiver.starts.last?.kind == .hot)
     #expect(eventually { receiver.interval == settings })
     #expect(receiver.commands.count { $0 == its.command } == 1)
-    #expect(statuses.values.contains { $0.warning?.contains("the hub restarts it, hot (try 1)") == true })
+    #expect(statuses.values.contains { $0.warning?.contains("the hub restarts it, hot (attempt 1)") == true })
     #expect(!statuses.values.contains { $0.power == .failed })
     lifetime.end()
     hub.shutDown()
@@ -128,7 +128,9 @@ struct ReceiverRestartTests {
     receiver.setFaults { $0.isFrozen = true }
     #expect(eventually { receiver.starts.count > count }, "\(hub.devices)")
     #expect(
-      hub.monitors[0].changes.waits { $0.warning?.contains("the hub switches its supply off and on (try 1)") == true },
+      hub.monitors[0].changes.waits {
+        $0.warning?.contains("the hub switches its supply off and on (attempt 1)") == true
+      },
       "\(hub.devices)")
     #expect(!receiver.commands.contains(.binary(6, 4)))
     lifetime.end()

@@ -89,7 +89,7 @@ import Testing
   @Test func `its status says whether it is run again, and a failure what to do`() {
     #expect(deliver([program("#!/bin/sh\nexit 0\n")]) == .taken)
     let again = program("#!/bin/sh\necho busy; exit 75\n")
-    #expect(deliver([again]) == .failed("\(again) asked for another try (status 75): busy", isRefusal: false))
+    #expect(deliver([again]) == .failed("\(again) asked to be run again (status 75): busy", isRefusal: false))
     let wrong = program("#!/bin/sh\necho no siren >&2; exit 3\n")
     #expect(deliver([wrong]) == .givenUp("\(wrong) ended with status 3: no siren"))
     let dead = program("#!/bin/sh\nkill -9 $$\n")

@@ -174,7 +174,8 @@ import Testing
     clock.advance(by: DeviceLog.window)
     _ = sink.flush(within: .seconds(90))
     // There were 100 lines, of which 12 were written, and two more since.
-    #expect(notebook.entries.values.last?.message == "gps: 90 more within 10 s, now off (no subscriber came back)")
+    #expect(
+      notebook.entries.values.last?.message == "gps: 90 more changes within 10 s, now off (no subscriber came back)")
     // From here on everything is as before.
     log.receive(status(.settling, "gpsd 1 subscribed"))
     _ = sink.flush(within: .seconds(90))
@@ -201,7 +202,7 @@ import Testing
     #expect(notebook.entries.values.count == DeviceLog.warningLimit + 1)
     #expect(
       notebook.entries.values.last?.message
-        == "gps: 53 more remarks within 60 s, now it reports jamming, and still has a fix")
+        == "gps: 53 more warnings within 60 s, now it reports jamming, and still has a fix")
     // From here on everything is as before.
     log.receive(status(.tracking, "it measures"))
     _ = sink.flush(within: .seconds(90))
@@ -221,6 +222,6 @@ import Testing
     }
     _ = sink.flush(within: .seconds(90))
     #expect(notebook.entries.values.count == 100)
-    #expect(!notebook.entries.values.contains { $0.message.contains("more within") })
+    #expect(!notebook.entries.values.contains { $0.message.contains("more changes within") })
   }
 }

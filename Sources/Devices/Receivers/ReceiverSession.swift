@@ -281,7 +281,7 @@ public final class ReceiverSession {
         ? "the hub switches its supply off and on"
         : "the hub restarts it, "
           + "\(restart.rawValue)"
-      note("\(present.text): \(how) (try \(restartPolicy.tries))")
+      note("\(present.text): \(how) (attempt \(restartPolicy.tries))")
       return restart
     case .hopeless:
       note(

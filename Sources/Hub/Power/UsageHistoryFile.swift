@@ -15,7 +15,7 @@ enum UsageHistoryFile {
       "    \(quoted(device.id)): {\n" + members(device).map { "      \($0)" }.joined(separator: ",\n") + "\n    }"
     }
     let note =
-      "what starts take (joules, seconds), the last ones to fixes within so many metres (seconds), weights of gaps by their seconds, milliwatt-hours by hours since 1970"
+      "costs of starts (joules, seconds), durations of the last starts by the accuracy of the fix in metres (seconds), weights of gaps by their length in seconds, milliwatt-hours by hours since 1970"
     return "{\n  \"version\": \(version),\n  \"note\": \(quoted(note)),\n  \"devices\": {\n"
       + sections.joined(separator: ",\n") + "\n  }\n}\n"
   }

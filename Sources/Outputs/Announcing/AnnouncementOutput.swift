@@ -74,7 +74,7 @@ public final class AnnouncementOutput: Service {
     let error = DetachedThread.start("announcements") { [sink] in
       AnnouncementOutput.run(services, as: name, until: stop, sink)
     }
-    if error != 0 { sink.write(.warning, "no thread to announce ports to the network") }
+    if error != 0 { sink.write(.warning, "cannot start a thread to announce ports to the network") }
   }
 
   private func replace(with new: Present) {

@@ -117,7 +117,7 @@ final class HubCalibration: Sendable {
     guard error != 0 else { return }
     free()
     HubCalibration.refuse(
-      CalibrationRefusal("the hub has no thread to store the result", nextStep: "try again"), on: connection)
+      CalibrationRefusal("the hub cannot start a thread to store the result", nextStep: "try again"), on: connection)
   }
 
   private func fail(_ refusal: CalibrationRefusal) {

@@ -66,7 +66,7 @@ final class CorrectionClient: Sendable {
     let error = DetachedThread.start("corrections") { [self] in run() }
     guard error != 0 else { return }
     state.withLock { $0.isRunning = false }
-    corrections.setWarning("no corrections from \(caster): the system has no thread for the connection")
+    corrections.setWarning("no corrections from \(caster): cannot start a thread for the connection")
   }
 
   /// Stops permanently. Work that is still in progress reports nothing more.

@@ -13,7 +13,7 @@ public struct Curl: Sendable {
   private static let paths = ["/usr/bin/curl", "/bin/curl", "/usr/local/bin/curl"]
   private static let seconds = 20
 
-  public static let missing = "curl, which sends the requests of hooks, is not installed: sudo apt-get install curl"
+  public static let missing = "curl is not installed, and hooks need it to send requests: sudo apt-get install curl"
 
   /// The path of curl; `nil` if it is not installed.
   public static var path: String? { paths.first { access($0, X_OK) == 0 } }

@@ -41,7 +41,7 @@ extension HookSettings.Action {
     let said = result.output.split(separator: "\n").last.map { ": \(Text.printable(String($0)))" } ?? ""
     switch result.end {
     case .exited(0): return .taken
-    case .exited(tryAgain): return .failed("\(program) asked for another try (status 75)\(said)", isRefusal: false)
+    case .exited(tryAgain): return .failed("\(program) asked to be run again (status 75)\(said)", isRefusal: false)
     case .exited(let status): return .givenUp("\(program) ended with status \(status)\(said)")
     case .killed(let signal): return .givenUp("\(program) was killed by signal \(signal)\(said)")
     case .late:

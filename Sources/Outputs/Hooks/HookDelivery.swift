@@ -87,7 +87,7 @@ final class HookDelivery: Sendable {
       if error != 0 {
         finish(
           notice,
-          .failed("the system has no thread for the hook: \(String(cString: strerror(error)))", isRefusal: false))
+          .failed("cannot start a thread for the hook: \(String(cString: strerror(error)))", isRefusal: false))
       }
     }
   }
@@ -107,7 +107,8 @@ final class HookDelivery: Sendable {
     switch outcome {
     case .taken:
       say(
-        .notice, failures == 0 ? "delivered \(notice.title)" : "delivered \(notice.title) after \(failures + 1) tries")
+        .notice,
+        failures == 0 ? "delivered \(notice.title)" : "delivered \(notice.title) after \(failures + 1) attempts")
     case .givenUp(let reason): say(.error, "not delivered: \(notice.title): \(reason)")
     case .failed(let reason, _): sayOnce("not delivered yet, trying again: \(notice.title): \(reason)", reason)
     case .stopped: break

@@ -45,7 +45,7 @@ final class DeviceLog: Sendable {
       guard let status = latest.value.withLock({ $0 }) else { return }
       DeviceLog.write(
         .notice,
-        "\(status.id): \(count) more within \(Text.fixed(DeviceLog.window.inSeconds, 0)) s, now \(status.power.rawValue) "
+        "\(status.id): \(count) more changes within \(Text.fixed(DeviceLog.window.inSeconds, 0)) s, now \(status.power.rawValue) "
           + "(\(status.reason))", status, to: sink)
     }
     repeatedWarnings = RepeatedLines(
@@ -54,7 +54,7 @@ final class DeviceLog: Sendable {
       guard let status = latest.value.withLock({ $0 }) else { return }
       DeviceLog.write(
         status.warning == nil ? .notice : .warning,
-        "\(status.id): \(count) more remarks within \(Text.fixed(DeviceLog.warningWindow.inSeconds, 0)) s, now "
+        "\(status.id): \(count) more warnings within \(Text.fixed(DeviceLog.warningWindow.inSeconds, 0)) s, now "
           + (status.warning ?? "none"), status, to: sink)
     }
   }
@@ -102,7 +102,7 @@ final class DeviceLog: Sendable {
       if state.fault == status.reason {
         state.repetitions += 1
         guard state.repetitions % DeviceLog.summaryEvery == 0 else { return nil }
-        return (.warning, "\(status.id): still failing after \(state.repetitions) more tries: \(status.reason)")
+        return (.warning, "\(status.id): still failing after \(state.repetitions) more attempts: \(status.reason)")
       }
       state.fault = status.reason
       state.repetitions = 0

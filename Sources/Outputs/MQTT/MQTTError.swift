@@ -11,7 +11,7 @@ public enum MQTTError: Error, Equatable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .missingLibrary: "libmosquitto, the library for MQTT, is not installed: sudo apt-get install libmosquitto1"
-    case .noThread(let reason): "the system has no thread for the connection: \(reason)"
+    case .noThread(let reason): "cannot start a thread for the connection: \(reason)"
     }
   }
 }

@@ -98,7 +98,7 @@ final class ClientRecording: Sendable {
       }
       end()
     case .lacksThread(let errno):
-      write(.error, "the system has no thread for the recording: \(String(cString: strerror(errno)))")
+      write(.error, "cannot start a thread for the recording: \(String(cString: strerror(errno)))")
       end()
     // While the recording ends, losses are not reported, because the client is leaving.
     case .losing where !isEnding: write(.warning, "records are lost: the client reads too slowly")

@@ -36,7 +36,7 @@ extension RecorderEvent {
     case .lost(let count):
       return (.warning, "recording works again; \(count) \(count == 1 ? "record is" : "records are") missing")
     case .lacksThread(let errno):
-      return (.error, "recording failed: no thread: \(String(cString: strerror(errno)))")
+      return (.error, "recording failed: cannot start a thread: \(String(cString: strerror(errno)))")
     }
   }
 

@@ -139,7 +139,7 @@ struct Check: ParsableCommand {
     }
     for hook in board.hooks { Terminal.standardOutput("  \(describe(hook))") }
     if board.hooks.contains(where: { $0.webhook != nil }), Curl.path == nil {
-      Terminal.standardError("here \(Curl.missing)")
+      Terminal.standardError("on this machine, \(Curl.missing)")
     }
     if let record = board.record {
       Terminal.standardOutput("  \(describe(record))")

@@ -68,7 +68,7 @@ struct Devices: ParsableCommand {
       for schedule in device.schedules ?? [] { write(schedule) }
       if let corrections = device.corrections { write(corrections) }
       for condition in device.conditions ?? [] where condition.kind != "remark" { say("  trouble  \(condition.text)") }
-      if let remark = device.remark { say("  remark   \(remark)") }
+      if let remark = device.remark { say("  warning  \(remark)") }
       if bills { write(EnergyTable(device.bills.run, title: "bills", span: "since the hub started")) }
       switch since {
       case .day: write(EnergyTable(device.bills.day, title: "day", span: "in the last 24 hours"))

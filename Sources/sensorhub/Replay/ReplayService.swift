@@ -66,7 +66,7 @@ struct ReplayService: Sendable {
     group.begin(services)
     let error = session.start()
     guard error == 0 else {
-      throw CommandError(.inputOutput, "no thread to play on: \(String(cString: strerror(error)))")
+      throw CommandError(.inputOutput, "cannot start a thread for the replay: \(String(cString: strerror(error)))")
     }
     try await services.run()
     session.end()

@@ -238,9 +238,9 @@ function originOf(hub) {
 
 /** The clients for which a hub's devices are awake, as a sentence. */
 function company(hub) {
-  if (hub.report.status !== "online") return "It is not at the broker; it wakes once it is, if somebody looks then.";
+  if (hub.report.status !== "online") return "Not connected to the broker. When it reconnects, it wakes if a client has it open.";
   const holders = new Set(devicesOf(hub).flatMap((device) => device.holders).map(String));
-  if (!holders.size) return "Nobody looks.";
+  if (!holders.size) return "No client keeps it awake.";
   const names = [...holders].slice(0, 3).join(", ");
   return `Awake for ${names}${holders.size > 3 ? ` and ${holders.size - 3} more` : ""}.`;
 }
@@ -295,7 +295,7 @@ function showHub(hub) {
   const origin = originOf(hub);
   hub.element.querySelector(".origin").hidden = !origin;
   show(".origin", origin);
-  show(".who", `${company(hub)} ${energy(milliwattHours)} so far.`);
+  show(".who", `${company(hub)} Energy used: ${energy(milliwattHours)}.`);
   const button = hub.element.querySelector("button");
   set(button, hub.isOpen ? "Close" : "Open");
   button.setAttribute("aria-expanded", hub.isOpen);
@@ -313,7 +313,7 @@ function showFleet() {
     if (!hub.element.hidden) showHub(hub);
   }
   $("hubs-empty").hidden = all.length > 0;
-  set($("hubs-empty"), isAnswered && !obstacle ? "No hub has joined this broker" : "No hub heard of yet");
+  set($("hubs-empty"), isAnswered && !obstacle ? "No hub has joined this broker" : "No hubs known yet");
   const troubled = all.filter((hub) => troubles(hub).length).length;
   set($("count"), `${all.length} · ${count("asleep")} asleep · ${count("awake", "live", "waking")} awake · ${count("offline")} offline`
     + (troubled ? ` · ${troubled} in trouble` : ""));
@@ -322,10 +322,10 @@ function showFleet() {
   const isOpen = all.some((hub) => hub.isOpen);
   const { word, look, note } =
     isAnswered === null ? { word: "connecting", look: "", note: "" }
-    : !isAnswered ? { word: "no answer", look: "bad", note: "The server of this page does not answer; it is tried again." }
+    : !isAnswered ? { word: "no answer", look: "bad", note: "The server of this page does not answer; the page keeps trying." }
     : obstacle ? { word: "no broker", look: "bad", note: `The broker cannot be reached: ${obstacle}` }
-    : isOpen ? { word: "looking", look: "good", note: "Hubs that are open here are awake for this page." }
-    : { word: "asleep", look: "", note: "Nothing is awake for this page." };
+    : isOpen ? { word: "watching", look: "good", note: "The hubs that are open here stay awake for this page." }
+    : { word: "asleep", look: "", note: "No hub is open here, so this page keeps none awake." };
   set($("mode"), word);
   $("badge").className = `badge ${look}`;
   set($("note"), note);
