@@ -524,8 +524,13 @@ public final class DeviceMonitor: Sendable {
     case .stopping where state.progress != nil: return (state.status.power, state.status.reason)
     case .running where state.progress == .tracking: return (.tracking, "it measures")
     case .running where state.progress == .acquiring:
-      let what = isReceiver ? "no fix from it" : "nothing useful from it"
-      return (.acquiring, "\(what) \(state.hasTracked ? "any more" : "yet")")
+      let reason =
+        if isReceiver {
+          state.hasTracked ? "it has lost its fix" : "no fix yet"
+        } else {
+          state.hasTracked ? "no valid measurements any more" : "no valid measurements yet"
+        }
+      return (.acquiring, reason)
     case .starting, .running, .lingering, .stopping: return (state.progress ?? unused(state), activity.reason)
     }
   }

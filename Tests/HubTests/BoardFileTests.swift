@@ -66,7 +66,7 @@ struct BoardFileTests {
     ("{ name: 'x'\n devices: {} }", "board:2: 'd' where ',' or '}' should follow the value of 'name'"),
     ("{ name: x }", "board:1: 'x' is not a value; a string needs quotes"),
     ("{ name: 'x', name: 'y' }", "board:1: the key 'name' appears twice"),
-    ("/* never", "board:1: a comment that never ends"),
+    ("/* never", "board:1: a comment is not closed by */"),
     ("[1]", "board:1: the file must be one object: { … }"),
     ("{}", "board:1: 'name' is missing"),
     ("{ name: 5 }", "board:1: 'name' must be a string"),

@@ -68,7 +68,7 @@ struct BoardTextTests {
     ] {
       #expect(message("{ name: 'a\(wrong)' }").hasPrefix("board:1: '\\"), "\(message("{ name: 'a\(wrong)' }"))")
     }
-    #expect(message("{ name: 'a\rb' }") == "board:1: a string that never ends")
+    #expect(message("{ name: 'a\rb' }") == "board:1: a string is not closed on its line")
   }
 
   @Test func `a string that is not UTF-8 is refused and not mended`() {

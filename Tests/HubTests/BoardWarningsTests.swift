@@ -215,15 +215,15 @@ struct BoardWarningsTests {
   @Test func `a circle that fixes can hardly tell the inside of is said, with what to do`() throws {
     #expect(
       try fences("anchor: { circle: [54.4, 10.2, 6.5] }, far: { circle: [54.4, 10.2, 15] }") == [
-        "fence anchor: its 6.5 m from the middle to the edge are too little for fixes with a usual accuracy of 5 m: "
-          + "the hub would be in doubt most of the time, and mistake noise for leaving; make it 15 m or more, or "
+        "fence anchor: its radius of 6.5 m is too little for fixes with a usual accuracy of 5 m: "
+          + "the hub would be unsure most of the time, and report noise as leaving; make it 15 m or more, or "
           + "give the receiver "
           + "corrections ('ntrip')"
       ])
     let corrected = "gps: { driver: 'nmea', port: 'p', ntrip: { caster: 'ntrip://caster.example/MOUNT' } }"
     #expect(try fences("anchor: { circle: [54.4, 10.2, 6.5] }", on: corrected).isEmpty)
     let small = try fences("anchor: { circle: [54.4, 10.2, 5] }", on: corrected)
-    #expect(small.count == 1 && small.first?.hasSuffix("for leaving; make it 6 m or more") == true, "\(small)")
+    #expect(small.count == 1 && small.first?.hasSuffix("as leaving; make it 6 m or more") == true, "\(small)")
   }
 
   /// Polygons that are too narrow: a long strip, and two strips at a right angle.
@@ -237,7 +237,7 @@ struct BoardWarningsTests {
     #expect(
       warnings == [
         "fence yard: it is less than 30 m wide everywhere, which is too little for fixes with a usual accuracy of 5 "
-          + "m: the hub would be in doubt most of the time, and mistake noise for leaving; make it wider, or give "
+          + "m: the hub would be unsure most of the time, and report noise as leaving; make it wider, or give "
           + "the receiver corrections ('ntrip')"
       ])
   }

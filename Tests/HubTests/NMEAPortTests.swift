@@ -26,7 +26,7 @@ struct NMEAPortTests {
         { udp: '[::1]:10110', source: 'fused' }]
       """
     ).nmea.map(\.target)
-    #expect(targets.map { $0?.description } == ["192.168.1.255:10110", "239.2.1.1:60001 by wlan0", "[::1]:10110"])
+    #expect(targets.map { $0?.description } == ["192.168.1.255:10110", "239.2.1.1:60001 via wlan0", "[::1]:10110"])
     #expect(targets.map { $0?.keepsAwake } == [false, true, false])
   }
 

@@ -52,7 +52,7 @@ struct ReceiverProgressTests {
     clock.advance(by: .seconds(5))
     terminal.write(nmeaLine("GPTXT,01,01,02,no antenna"))
     _ = await statuses.values { $0.last?.power == .acquiring }
-    #expect(hub.devices[0].reason == "no fix from it any more")
+    #expect(hub.devices[0].reason == "it has lost its fix")
     terminal.write(position(40) + position(41))
     _ = await statuses.values { $0.last?.power == .tracking }
     lifetime.end()

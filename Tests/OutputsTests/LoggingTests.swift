@@ -122,15 +122,15 @@ import Testing
     let (notebook, clock) = (Notebook(), ManualClock())
     let sink = JournalSink(to: notebook)
     let log = DeviceLog(sink: sink, clock: clock)
-    log.receive(status(.acquiring, "no fix from it yet"))
+    log.receive(status(.acquiring, "no fix yet"))
     let first = Duration.milliseconds(960)
     log.receive(status(.tracking, "it measures", since: 0.96, timeToFirstFix: first))
     // The receiver is in a tunnel.
-    log.receive(status(.acquiring, "no fix from it any more", since: 40, timeToFirstFix: first))
+    log.receive(status(.acquiring, "it has lost its fix", since: 40, timeToFirstFix: first))
     log.receive(status(.tracking, "it measures", since: 71, timeToFirstFix: first))
     log.receive(status(.off, "watch left", since: 80, timeToFirstFix: first))
     // The next start has its own time.
-    log.receive(status(.acquiring, "no fix from it yet", since: 90, wakes: 2, timeToFirstFix: first))
+    log.receive(status(.acquiring, "no fix yet", since: 90, wakes: 2, timeToFirstFix: first))
     log.receive(status(.tracking, "it measures", since: 92, wakes: 2, timeToFirstFix: .seconds(2)))
     #expect(sink.flush(within: .seconds(90)))
     let tracking = notebook.entries.values.map(\.message).filter { $0.contains("tracking") }

@@ -39,13 +39,13 @@ struct FenceCheck {
     let words: (size: String, remedy: String) =
       switch fence.area.shape {
       case .circle(_, let own):
-        ("its \(own.short) m from the middle to the edge are", "make it \(least.short) m or more")
+        ("its radius of \(own.short) m is", "make it \(least.short) m or more")
       case .polygon: ("it is less than \((2 * least).short) m wide everywhere, which is", "make it wider")
       }
     let corrections = isCorrected ? "" : ", or give the receiver corrections ('ntrip')"
     return
-      "\(words.size) too little for fixes with a usual accuracy of \(radius.short) m: the hub would be in doubt most "
-      + "of the time, and mistake noise for leaving; \(words.remedy)\(corrections)"
+      "\(words.size) too little for fixes with a usual accuracy of \(radius.short) m: the hub would be unsure most "
+      + "of the time, and report noise as leaving; \(words.remedy)\(corrections)"
   }
 
   /// Why the grace is too short for a receiver's start, and the next step; `nil` if it is long enough.

@@ -67,7 +67,7 @@ struct JSON5Parser {
           return
         }
       }
-      throw Failure(line: start, reason: "a comment that never ends")
+      throw Failure(line: start, reason: "a comment is not closed by */")
     default: throw unexpected("after '/'")
     }
   }
@@ -196,7 +196,7 @@ struct JSON5Parser {
       advance()
       if byte == UInt8(ascii: "\\") { try escape(&result) } else { result.append(byte) }
     }
-    guard next == quote else { throw Failure(line: start, reason: "a string that never ends") }
+    guard next == quote else { throw Failure(line: start, reason: "a string is not closed on its line") }
     advance()
     // Refuse invalid UTF-8: with a replacement character, a path would name another file.
     guard let text = String(validating: result, as: UTF8.self) else {
@@ -217,9 +217,9 @@ struct JSON5Parser {
     case UInt8(ascii: "f"): result.append(0x0C)
     case UInt8(ascii: "r"): result.append(0x0D)
     case UInt8(ascii: "0"):
-      if let next, isDigit(next) { throw failure("'\\0' with a digit behind it is no character") }
+      if let next, isDigit(next) { throw failure("'\\0' followed by a digit is not a valid escape") }
       result.append(0)
-    case UInt8(ascii: "1")...UInt8(ascii: "9"): throw failure("'\\\(UnicodeScalar(byte))' is no character")
+    case UInt8(ascii: "1")...UInt8(ascii: "9"): throw failure("'\\\(UnicodeScalar(byte))' is not a valid escape")
     // A line end after a backslash does not belong to the string.
     case UInt8(ascii: "\n"): break
     case UInt8(ascii: "\r"): if next == UInt8(ascii: "\n") { advance() }
@@ -238,13 +238,13 @@ struct JSON5Parser {
     if let scalar = UnicodeScalar(first) { return scalar }
     let name = String(first, radix: 16)
     guard (0xD800..<0xDC00).contains(first), bytes[position...].starts(with: Array("\\u".utf8)) else {
-      throw failure("'\\u\(name)' is half a character")
+      throw failure("'\\u\(name)' is only half of a surrogate pair")
     }
     position += 2
     let second = try digits(4, after: "u")
     guard (0xDC00..<0xE000).contains(second),
       let scalar = UnicodeScalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
-    else { throw failure("'\\u\(name)\\u\(String(second, radix: 16))' is no character") }
+    else { throw failure("'\\u\(name)\\u\(String(second, radix: 16))' is not a surrogate pair") }
     return scalar
   }
 

@@ -15,7 +15,7 @@ public struct UDPTarget: Equatable, Sendable {
 
 extension UDPTarget: CustomStringConvertible {
   public var description: String {
-    "\(TCPAddress(address: address, port: port))\(interface.map { " by \($0)" } ?? "")"
+    "\(TCPAddress(address: address, port: port))\(interface.map { " via \($0)" } ?? "")"
   }
 }
 

@@ -133,7 +133,7 @@ public final class DeviceHealth: Sendable {
       let time = now - since
       guard let (finding, port) = finding else {
         return DeviceCondition(
-          .acquiring, time < DeviceHealth.chipPatience ? .waiting : .warning, "it has measured nothing useful yet",
+          .acquiring, time < DeviceHealth.chipPatience ? .waiting : .warning, "no valid measurements yet",
           since: since)
       }
       let severity: DeviceCondition.Severity =
