@@ -14,7 +14,7 @@ class Space:
     need("ip", "ss")
     with self.kept_here():
       if LIBC.unshare(NEW_NETWORK) != 0:
-        raise Trouble("there is no network namespace to be had")
+        raise Trouble("cannot create a network namespace")
       self.descriptor = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     self.ip("link set lo up")
 

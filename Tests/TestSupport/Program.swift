@@ -151,7 +151,7 @@ public final class Program: Sendable {
     var ends: [Int32] = [0, 0]
     // Another test may start a program at the same time, which must not inherit these descriptors.
     let result = clinux_pipe(&ends)
-    precondition(result == 0, "no pipe to be had: \(String(cString: strerror(errno)))")
+    precondition(result == 0, "cannot create a pipe: \(String(cString: strerror(errno)))")
     return (ends[0], ends[1])
   }
 }

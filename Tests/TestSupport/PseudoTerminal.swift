@@ -9,7 +9,7 @@ public final class PseudoTerminal {
   public init() {
     var name = [CChar](repeating: 0, count: 128)
     controller = clinux_open_pseudo_terminal(&name, 128)
-    precondition(controller >= 0, "no pseudo-terminal to be had")
+    precondition(controller >= 0, "cannot open a pseudo-terminal")
     path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     // Nothing is read back, and written bytes must not be echoed.
     var settings = termios()

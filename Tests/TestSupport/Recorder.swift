@@ -45,7 +45,7 @@ public final class Recorder<Value: Sendable>: Sendable {
   public func first(where isMet: @escaping @Sendable (Value) -> Bool) async -> Value {
     let values = await values { $0.contains(where: isMet) }
     guard let value = values.first(where: isMet) else {
-      preconditionFailure("what was waited for did not come in time; the last that came: \(values.suffix(3))")
+      preconditionFailure("the expected values did not arrive in time; the last values: \(values.suffix(3))")
     }
     return value
   }

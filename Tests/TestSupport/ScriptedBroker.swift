@@ -65,7 +65,7 @@ public final class ScriptedBroker: Sendable {
       && withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) == 0 }
       }
-    precondition(isListening, "no port to be had")
+    precondition(isListening, "cannot listen on a port")
     self.port = UInt16(bigEndian: address.sin_port)
     let (visits, poller) = (visits, Poller(stop: stop.fileDescriptor))
     let error = DetachedThread.start("scripted broker") { [stop] in
@@ -84,7 +84,7 @@ public final class ScriptedBroker: Sendable {
       }
       Glibc.close(listener)
     }
-    precondition(error == 0, "no thread to be had")
+    precondition(error == 0, "cannot start a thread")
   }
 
   deinit { end() }

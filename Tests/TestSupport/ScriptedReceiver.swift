@@ -54,7 +54,7 @@ public final class ScriptedReceiver: Sendable {
   ) {
     var name = [CChar](repeating: 0, count: 128)
     let controller = clinux_open_pseudo_terminal(&name, 128)
-    precondition(controller >= 0, "no pseudo-terminal to be had")
+    precondition(controller >= 0, "cannot open a pseudo-terminal")
     path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     var settings = termios()
     tcgetattr(controller, &settings)
@@ -74,7 +74,7 @@ public final class ScriptedReceiver: Sendable {
       while !stop.isSet, let receiver = self { receiver.work() }
       close(controller)
     }
-    precondition(error == 0, "no thread to be had")
+    precondition(error == 0, "cannot start a thread")
   }
 
   deinit { stop.set() }

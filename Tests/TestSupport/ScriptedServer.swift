@@ -25,7 +25,7 @@ public final class ScriptedServer: Sendable {
       && withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) == 0 }
       }
-    precondition(isListening, "no port to be had")
+    precondition(isListening, "cannot listen on a port")
     port = UInt16(bigEndian: address.sin_port)
     let (clients, poller) = (clients, Poller(stop: stop.fileDescriptor))
     let error = DetachedThread.start("scripted server") {
@@ -38,7 +38,7 @@ public final class ScriptedServer: Sendable {
       }
       Glibc.close(listener)
     }
-    precondition(error == 0, "no thread to be had")
+    precondition(error == 0, "cannot start a thread")
   }
 
   deinit { end() }

@@ -8,7 +8,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   /// The seed of this run: from the environment, or else a new one each time.
   public static let runSeed: UInt64 = {
     guard let text = getenv("SENSORHUB_SEED").map({ String(cString: $0) }) else { return .random(in: 0...UInt64.max) }
-    guard let seed = UInt64(text) else { preconditionFailure("SENSORHUB_SEED is '\(text)', which is no whole number") }
+    guard let seed = UInt64(text) else { preconditionFailure("SENSORHUB_SEED is '\(text)', which is not a whole number") }
     return seed
   }()
 
@@ -16,7 +16,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 
   /// - Parameter test: the name of the test, which makes its numbers different from those of others
   public init(for test: String = #function) {
-    print("chance: \(test.prefix { $0 != "(" }) can be had again with SENSORHUB_SEED=\(SeededRandom.runSeed)")
+    print("chance: \(test.prefix { $0 != "(" }) can be repeated with SENSORHUB_SEED=\(SeededRandom.runSeed)")
     // Printed at once, because the next step may end the process.
     fflush(nil)
     self.init(seed: test.utf8.reduce(SeededRandom.runSeed) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })

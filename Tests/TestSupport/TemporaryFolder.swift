@@ -8,7 +8,7 @@ public final class TemporaryFolder: Sendable {
   /// - Parameter name: identifies the owner of a folder that was left over
   public init(_ name: String) {
     var template = Array("/tmp/sensorhub-\(name)-XXXXXX".utf8CString)
-    precondition(mkdtemp(&template) != nil, "no folder to be had: \(String(cString: strerror(errno)))")
+    precondition(mkdtemp(&template) != nil, "cannot create a folder: \(String(cString: strerror(errno)))")
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
