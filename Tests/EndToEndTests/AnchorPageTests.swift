@@ -133,7 +133,7 @@ import Testing
   @Test func `the hub watches too, and a second page can watch and raise the anchor`() throws {
     func fences() -> String { HTTPAnswer(port, "GET", "/fences").body }
     try drop(200)
-    #expect(try eventually { try text(of: "anchor-note").contains("The hub watches too") })
+    #expect(try eventually { try text(of: "anchor-note").contains("The hub watches the anchor too") })
     #expect(fences().contains(#""anchor":{"#) && fences().contains(#""added":true"#), "\(fences())")
     try slide(to: 250)
     #expect(eventually { fences().contains(",250.0") }, "\(fences())")
@@ -161,13 +161,13 @@ import Testing
         options.method === 'POST' && address === 'fences' ? Promise.resolve(window.answer) : usual(address, options);
       """)
     try drop(300)
-    let note = "Only this page watches, because the hub refused the fence: fences are for root"
+    let note = "Only this page watches the anchor, because the hub refused the fence: fences are for root"
     #expect(try eventually { try text(of: "anchor-note") == note })
     #expect(try eventually { try text(of: "anchor-state").contains("holding · ") })
     try click("anchor-drop")
     try browser.run("window.answer = new Response('', { status: 404 })")
     try drop(300)
-    #expect(try eventually { try text(of: "anchor-note").hasPrefix("Only this page watches: ") })
+    #expect(try eventually { try text(of: "anchor-note").hasPrefix("Only this page watches the anchor: ") })
     #expect(hub.stop() == 0)
   }
 }

@@ -84,7 +84,7 @@ import Testing
     #expect(try eventually { try text(of: "utc").hasPrefix("10:00:") })
     #expect(try eventually { try second() > 0 })
     try click("replay-play")
-    #expect(try shows("Go on", in: "replay-play"))
+    #expect(try shows("Continue", in: "replay-play"))
     // A button's words alone name its action.
     #expect(try browser.text("document.getElementById('replay-play').ariaPressed") == "null")
     #expect(log.status().contains("\"paused\":true"))
@@ -98,7 +98,7 @@ import Testing
     try click("replay-step")
     #expect(try eventually { try second() == halted + 1 })
     #expect(try eventually { try text(of: "lat") != latitude })
-    #expect(try text(of: "replay-play") == "Go on")
+    #expect(try text(of: "replay-play") == "Continue")
     try click("replay-play")
     #expect(try shows("Halt replay", in: "replay-play"))
     #expect(try isRunning())
@@ -208,7 +208,7 @@ import Testing
     #expect(try looksAtReplay(port: log.port) == 0)
     // A paused replay still accepts changes.
     try click("replay-play")
-    #expect(try shows("Go on", in: "replay-play"))
+    #expect(try shows("Continue", in: "replay-play"))
     try click("pause")
     #expect(try looksAtReplay(port: log.port) >= 2)
     let port = SocketClient.freePort()
