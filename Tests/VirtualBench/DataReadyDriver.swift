@@ -43,7 +43,7 @@ public final class DataReadyDriver: Sendable {
         for line in lines { chip.drive(line, false) }
       }
     }
-    precondition(error == 0, "no thread for the data-ready line")
+    precondition(error == 0, "cannot start a thread for the data-ready line")
   }
 
   deinit { end.set() }

@@ -35,7 +35,7 @@ public final class InterruptWire: Sendable {
         }
       }
     }
-    precondition(error == 0, "no thread for the interrupt")
+    precondition(error == 0, "cannot start a thread for the interrupt")
   }
 
   deinit { end.set() }

@@ -64,7 +64,7 @@ public final class LineHistory: Sendable {
         event = poller.wait(for: activity?.fileDescriptor, atMost: before < closelyUntil ? LineHistory.look : pause)
       } while event != .stopped
     }
-    precondition(error == 0, "no thread to watch a line")
+    precondition(error == 0, "cannot start a thread to watch a line")
   }
 
   deinit { stop.set() }

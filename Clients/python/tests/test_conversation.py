@@ -132,7 +132,7 @@ class WebTests(unittest.TestCase):
                 talk.receive(chunk(b"x" * 1_000_000))
 
     def test_another_program_is_no_hub(self) -> None:
-        with self.assertRaisesRegex(ProtocolError, "no HTTP response"):
+        with self.assertRaisesRegex(ProtocolError, "not an HTTP response"):
             web().devices().begin().receive(b"SSH-2.0-OpenSSH\r\n")
         with self.assertRaisesRegex(ProtocolError, "sends no events"):
             web().states(None, None, None).begin().receive(answer("200 OK", b"<html>", "Content-Type: text/html"))

@@ -73,7 +73,7 @@ class Core:
         def interpret(body: bytes) -> tuple[Fence, ...]:
             fences = parse(body).get("fences")
             if not isinstance(fences, dict):
-                raise ProtocolError("the hub's answer has no 'fences'", "are hub and client of the same version?")
+                raise ProtocolError("the hub's answer has no 'fences'", "check that the hub and this client have the same version")
             return tuple(decode(Fence, {"name": name, **fence}, f"fences.{name}") for name, fence in fences.items())
 
         return self._get("fences", "/fences", interpret)
@@ -126,7 +126,7 @@ class Core:
             message = parse(body)
             next = message.get("next")
             if next is not None and not (isinstance(next, str) and next.startswith("/")):
-                raise ProtocolError(f"the hub's 'next' is {next!r:.60}", "are hub and client of the same version?")
+                raise ProtocolError(f"the hub's 'next' is {next!r:.60}", "check that the hub and this client have the same version")
             return Page(_list(cls, message, key), next)
 
         return self._get(what, path, interpret)
@@ -153,7 +153,7 @@ class Core:
 def _list(cls: type[R], message: Mapping[str, Any], key: str) -> tuple[R, ...]:
     items = message.get(key)
     if not isinstance(items, list):
-        raise ProtocolError(f"the hub's answer has no '{key}'", "are hub and client of the same version?")
+        raise ProtocolError(f"the hub's answer has no '{key}'", "check that the hub and this client have the same version")
     return tuple(decode(cls, item, f"{key}[{index}]") for index, item in enumerate(items))
 
 
