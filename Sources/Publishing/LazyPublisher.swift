@@ -315,7 +315,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       let effect = state.machine.timerFired(timer, clock.now, offEnd: offEnd)
       if state.machine.state != before {
         stageActivity(
-          &state, &pending, before == .lingering ? "no subscriber came back" : "the minimum time off has passed")
+          &state, &pending, before == .lingering ? "no subscriber came back" : "the minimum off time has passed")
       }
       return effect
     }
@@ -325,9 +325,9 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     switch source {
     case .body(let body, let lacking):
       func fail(_ errno: Int32, _ what: String) {
-        ended(run, lacking(errno), failure: "no \(what): \(String(cString: strerror(errno)))")
+        ended(run, lacking(errno), failure: "cannot \(what): \(String(cString: strerror(errno)))")
       }
-      guard let stop = run.stop, stop.fileDescriptor >= 0 else { return fail(EMFILE, "file descriptor to stop by") }
+      guard let stop = run.stop, stop.fileDescriptor >= 0 else { return fail(EMFILE, "open a file descriptor") }
       let context = SourceContext(publisher: self, run: run, stop: stop)
       let error = DetachedThread.start(name) { [self] in
         do throws(Failure) {
@@ -337,7 +337,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
           ended(run, .failed(error))
         }
       }
-      if error != 0 { fail(error, "thread to read on") }
+      if error != 0 { fail(error, "start a thread") }
     case .activation(let activation):
       do throws(Failure) {
         let held = try activation(ActivationContext(publisher: self, run: run))

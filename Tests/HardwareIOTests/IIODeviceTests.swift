@@ -27,7 +27,7 @@ struct IIODeviceTests {
     #expect(try find(tree, IIODeviceName("mpu6050", parent: "\(tree.root)/sys/devices/spi0/spi0.0")) == 2)
     #expect(
       throws: HardwareError.unexpectedDevice(
-        "'mpu6050' fits several devices, 'mpu6050' labelled 'left' at 0x68, 'mpu6050' labelled 'right' at 0x69, "
+        "'mpu6050' matches several devices, 'mpu6050' labelled 'left' at 0x68, 'mpu6050' labelled 'right' at 0x69, "
           + "'mpu6050': choose one by its address or label")
     ) { try find(tree, IIODeviceName("mpu6050")) }
   }

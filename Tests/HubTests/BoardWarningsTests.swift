@@ -172,14 +172,14 @@ struct BoardWarningsTests {
             + "probe finds the port",
           "gps: there is no /dev/pps0, so the time is only as accurate as the serial line: the kernel needs pps-gpio "
             + "for the pulse's line",
-          "imu: there is no /dev/i2c-1, and no other bus here; to load the kernel's buses: sudo modprobe i2c-dev && "
+          "imu: there is no /dev/i2c-1, and this machine has no other bus; to load the kernel's buses: sudo modprobe i2c-dev && "
             + "ls /dev/i2c-*",
         ])
     tree.add("/dev/i2c-7")
     tree.add("/dev/i2c-12")
     #expect(
       try devices("imu: { driver: 'mpu-6050', bus: '/dev/i2c-1' }") == [
-        "imu: there is no /dev/i2c-1; here there is /dev/i2c-7, /dev/i2c-12: sensorhub probe lists its chips"
+        "imu: there is no /dev/i2c-1; this machine has /dev/i2c-7, /dev/i2c-12: sensorhub probe lists its chips"
       ])
   }
 
@@ -197,7 +197,7 @@ struct BoardWarningsTests {
     #expect(try bus("/dev/i2c-1") == ["imu: there is no /dev/i2c-1: sudo raspi-config nonint do_i2c 0"])
     #expect(
       try bus("/dev/i2c-3") == [
-        "imu: there is no /dev/i2c-3; here there is /dev/i2c-20: sensorhub probe lists its chips"
+        "imu: there is no /dev/i2c-3; this machine has /dev/i2c-20: sensorhub probe lists its chips"
       ])
   }
 

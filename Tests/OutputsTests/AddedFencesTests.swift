@@ -46,7 +46,7 @@ struct AddedFencesTests {
   @Test(arguments: [
     (#"{"name": "my anchor", "radiusMetres": 40, "latitude": 54, "longitude": 10}"#, "'name' must be"),
     (#"{"name": "anchor", "radiusMetres": 0, "latitude": 54, "longitude": 10}"#, "'radiusMetres' must be"),
-    (#"{"name": "anchor", "radiusMetres": 40, "latitude": 54}"#, "need each other"),
+    (#"{"name": "anchor", "radiusMetres": 40, "latitude": 54}"#, "must be given together"),
     (#"{"name": "anchor", "radiusMetres": 40, "latitude": 99, "longitude": 10}"#, "'latitude'"),
     (#"{"name": "anchor", "radiusMetres": 40, "latitude": 54, "longitude": 10, "grace": 0}"#, "'grace' must be"),
     (#"{"name": "anchor", "radius": 40}"#, "did you mean 'radiusMetres'?"),

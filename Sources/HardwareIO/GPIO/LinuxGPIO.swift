@@ -135,7 +135,7 @@ struct LineHandle: @unchecked Sendable {
       return String(cString: base)
     }
     return .notFound(
-      "GPIO chip '\(chip)'" + (present.isEmpty ? ", and no other chip here" : " among \(present)"), .gpio)
+      "GPIO chip '\(chip)'" + (present.isEmpty ? ", and this machine has no other chip" : " among \(present)"), .gpio)
   }
 
   static func error(_ name: GPIOLineName, _ errno: Int32) -> HardwareError {

@@ -53,7 +53,7 @@ extension IIODevice {
       throw .notFound("IIO device \(wanted): \(others)")
     }
     guard found.count == 1 else {
-      throw .unexpectedDevice("\(wanted) fits several devices, \(list(found)): choose one by its address or label")
+      throw .unexpectedDevice("\(wanted) matches several devices, \(list(found)): choose one by its address or label")
     }
     return device
   }

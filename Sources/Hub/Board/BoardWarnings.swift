@@ -128,8 +128,8 @@ public enum BoardWarnings {
     }
     let present = machine.i2cBuses.joined(separator: ", ")
     return present.isEmpty
-      ? "\(missing), and no other bus here; to load the kernel's buses: sudo modprobe i2c-dev && ls /dev/i2c-*"
-      : "\(missing); here there is \(present): sensorhub probe lists its chips"
+      ? "\(missing), and this machine has no other bus; to load the kernel's buses: sudo modprobe i2c-dev && ls /dev/i2c-*"
+      : "\(missing); this machine has \(present): sensorhub probe lists its chips"
   }
 
   private static func pulse(_ pulse: String?, on machine: MachineFiles) -> String? {

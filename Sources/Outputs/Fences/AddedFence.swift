@@ -83,7 +83,8 @@ struct FenceOrder: Decodable, Equatable, Sendable {
   /// Whether the centre of the fence is the board's position.
   func isHere() throws(FenceRefusal) -> Bool {
     guard (latitude == nil) == (longitude == nil) else {
-      throw .wrong("'latitude' and 'longitude' need each other; without both the fence is around the board's position")
+      throw .wrong(
+        "'latitude' and 'longitude' must be given together; without both the fence is around the board's position")
     }
     return latitude == nil
   }

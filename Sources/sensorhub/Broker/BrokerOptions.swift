@@ -22,7 +22,7 @@ struct BrokerOptions: ParsableArguments {
   func validate() throws {
     if !FleetSettings.isTopic(topic) { throw ValidationError("--topic must be names separated by slashes") }
     if (certificateFile == nil) != (keyFile == nil) {
-      throw ValidationError("--certificate-file and --key-file need each other")
+      throw ValidationError("--certificate-file and --key-file must be given together")
     }
   }
 

@@ -80,7 +80,7 @@ struct Info: ParsableCommand {
       writer.endObject()
       Terminal.standardOutput(json: String(decoding: writer.bytes, as: UTF8.self))
     } else if recordings.files.count > 1 {
-      Terminal.standardOutput("in all: \(recordings.files.count) files")
+      Terminal.standardOutput("total: \(recordings.files.count) files")
       for line in all.lines { Terminal.standardOutput(line) }
     }
     if !json, let settings, let rate {
