@@ -8,7 +8,7 @@ struct Devices: ParsableCommand {
     discussion: """
       The energy of a device is divided among the clients that caused it. The client that woke the device pays for the \
       start. While the device measures, its holders pay equal shares. (linger) is the energy of the idle timeout after \
-      the last holder, and (standby) is the energy of a supply that is on for no client.
+      the last holder, and (standby) is the energy of a supply that is on without a client.
 
       If a device has failed, or has no measurement yet, the reason and the next step are below the table.
 

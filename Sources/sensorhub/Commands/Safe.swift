@@ -13,8 +13,8 @@ struct Safe: ParsableCommand {
       A hub does this whenever it stops. If it is killed or crashes it cannot, and some kernels keep a line's last level, \
       so the systemd unit runs this command after every stop. The command reads the devices of that hub from the copy of \
       its board file next to its socket; if you name a board file, the command also drives the lines of that file. If a \
-      running hub uses one of these lines, ports and chips, the command changes nothing and fails; a hub that uses others \
-      does not matter.
+      running hub uses one of these lines, ports and chips, the command changes nothing and fails. It does not disturb a \
+      hub that uses other ones.
 
       Example: sensorhub safe /etc/sensorhub/board.json5
       """)

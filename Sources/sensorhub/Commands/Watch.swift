@@ -10,7 +10,7 @@ struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the fused state as it changes. Watching wakes the devices.",
     discussion: """
-      On a terminal the view is updated in place. If the output is no terminal, or the terminal has no cursor control \
+      On a terminal the view is updated in place. If the output is not a terminal, or the terminal has no cursor control \
       (TERM=dumb), each state is one line. A device that has failed, or has no measurement yet, has a line of its own with \
       the reason and the next step; with --json these lines go to standard error. SIMULATED and REPLAY mark values that \
       are not live measurements.
