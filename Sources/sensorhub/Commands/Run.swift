@@ -8,9 +8,9 @@ struct Run: ParsableCommand {
     discussion: """
       The hub reads and powers no device until a client subscribes. Clients are sensorhub watch, programs that connect \
       to the socket or to a port that the board file opens (gpsd protocol, NMEA 0183, the dashboard), and outputs \
-      for which the board file keeps devices awake. The journal is a client if the board file sets 'journal.state'. SIGTERM, Ctrl-C and \
-      closing the terminal end the hub and switch every device off; under nohup, closing the terminal does not end it. \
-      SIGHUP reloads the board file.
+      for which the board file keeps devices awake. The journal is a client if the board file sets 'journal.state'. \
+      SIGTERM, Ctrl-C and closing the terminal end the hub and switch every device off; under nohup, closing the terminal \
+      does not end it. SIGHUP reloads the board file.
 
       Without a board file the hub runs on simulated devices, and the outputs mark their measurements as SIMULATED. If \
       a board file or the service is installed on this machine, simulation needs --simulated.
