@@ -113,10 +113,12 @@ struct FailureTests {
       eventually {
         terminal.writeNow(epoch())
         return watch.standardOutput.contains(
-          "1 satellite in view (12 dB): a position needs 4; check the antenna's plug and cable, and that the antenna has")
+          "1 satellite in view (12 dB): a position needs 4; check the antenna's plug and cable, and that the antenna has"
+        )
       }, "\(watch.standardOutput)")
     let body = HTTPAnswer(port, "GET", "/devices").body
-    #expect(body.contains("\"severity\":\"waiting\",\"summary\":\"1 satellite in view (12 dB): a position needs 4\""), "\(body)")
+    let summary = "1 satellite in view (12 dB): a position needs 4"
+    #expect(body.contains("\"severity\":\"waiting\",\"summary\":\"\(summary)\""), "\(body)")
     watch.send(SIGINT)
     watch.wait()
     #expect(hub.stop() == 0)

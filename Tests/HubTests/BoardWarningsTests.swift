@@ -172,7 +172,8 @@ struct BoardWarningsTests {
             + "probe finds the port",
           "gps: there is no /dev/pps0, so the time is only as accurate as the serial line: the kernel needs pps-gpio "
             + "for the pulse's line",
-          "imu: there is no /dev/i2c-1, and this machine has no other bus; to load the kernel's buses: sudo modprobe i2c-dev && "
+          "imu: there is no /dev/i2c-1, and this machine has no other bus; to load the kernel's buses: "
+            + "sudo modprobe i2c-dev && "
             + "ls /dev/i2c-*",
         ])
     tree.add("/dev/i2c-7")

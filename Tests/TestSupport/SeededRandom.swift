@@ -8,7 +8,9 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   /// The seed of this run: from the environment, or else a new one each time.
   public static let runSeed: UInt64 = {
     guard let text = getenv("SENSORHUB_SEED").map({ String(cString: $0) }) else { return .random(in: 0...UInt64.max) }
-    guard let seed = UInt64(text) else { preconditionFailure("SENSORHUB_SEED is '\(text)', which is not a whole number") }
+    guard let seed = UInt64(text) else {
+      preconditionFailure("SENSORHUB_SEED is '\(text)', which is not a whole number")
+    }
     return seed
   }()
 
