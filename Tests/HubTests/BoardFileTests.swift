@@ -7,7 +7,7 @@ import Testing
 @testable import Hub
 
 struct BoardFileTests {
-  @Test func `the page of a hub is at a name or an address that others can reach`() throws {
+  @Test func `the page's address in the board file is a name or an address that other machines can reach`() throws {
     for (http, page) in [
       ("{}", nil), ("{ address: '0.0.0.0' }", nil), ("{ hosts: ['boat.local'] }", nil),
       ("{ address: '0.0.0.0', hosts: ['boat.local'] }", "http://boat.local:8080/"),
@@ -24,7 +24,7 @@ struct BoardFileTests {
     "pc-usb",
     "simulated",
   ])
-  func `the boards that come with the hub are right`(_ name: String) throws {
+  func `the board files that come with the hub are valid`(_ name: String) throws {
     let board = try Board(file: SharedData.packageFolder + "/boards/\(name).json5")
     #expect(board.receiver != nil)
     #expect((board.imu != nil) == (name != "pc-usb"))
@@ -36,7 +36,7 @@ struct BoardFileTests {
     #expect(BoardWarnings.rates(of: board, on: MachineFiles(root: "/nowhere")).isEmpty)
   }
 
-  @Test func `everything that a board file says is understood`() throws {
+  @Test func `the hub understands every key of a board file`() throws {
     let board = try read(
       """
       {
@@ -200,7 +200,7 @@ struct BoardFileTests {
   ]
 
   @Test(arguments: mistakes)
-  func `a mistake is named with its line, its key and what was expected`(_ text: String, _ message: String) {
+  func `a mistake is reported with its line, its key and the expected value`(_ text: String, _ message: String) {
     do throws(BoardError) {
       _ = try read(text)
       Issue.record("taken for right")
@@ -210,7 +210,7 @@ struct BoardFileTests {
   }
 
   @Test
-  func `all receivers and inertial sensors are fused, and the first of other kinds, unless the file says otherwise`()
+  func `the hub fuses all receivers and IMUs and the first device of each other kind, unless the file lists others`()
     throws
   {
     let devices = """
@@ -223,7 +223,7 @@ struct BoardFileTests {
       try read("{ name: 'x', \(devices), fusion: { devices: ['h', 'd', 'b'] } }").fusedDevices == ["b", "d", "h"])
   }
 
-  @Test func `a file that cannot be read says why`() {
+  @Test func `the error for a file that cannot be read says why`() {
     #expect(throws: BoardError.unreadable(file: "/nowhere", reason: "No such file or directory")) {
       try Board(file: "/nowhere")
     }

@@ -7,7 +7,7 @@ struct BoardMistakesTests {
     BoardMistakes(json5: Array(text.utf8), file: "b.json5").all.map { "\($0)" }
   }
 
-  @Test func `each mistake is named with its line and key, and none twice`() {
+  @Test func `each mistake is reported once, with its line and key`() {
     let text = """
       { name: "x",
         devices: {
@@ -29,28 +29,28 @@ struct BoardMistakesTests {
     #expect(found.contains { $0.hasPrefix("b.json5:9: 'nmea[1].port' must be ") }, "\(found)")
   }
 
-  @Test func `a board without a name has other mistakes too`() {
+  @Test func `a board without a name is still checked for other mistakes`() {
     let found = mistakes("{ devices: { gps: { driver: 'nmea', port: '/p', speed: 1 } } }")
     #expect(found.count == 2 && found.contains { $0.hasSuffix("'name' is missing") }, "\(found)")
   }
 
-  @Test func `a board that is right has none, and is whole`() {
+  @Test func `a valid board file has no mistakes and is read completely`() {
     let board = BoardMistakes(json5: Array("{ name: 'x', devices: {} }".utf8), file: "b")
     #expect(board.all.isEmpty && board.rest?.name == "x")
   }
 
-  @Test func `a text that is no board has one mistake`() {
+  @Test func `a text that is not a board file has one mistake`() {
     #expect(mistakes("{ name: ").count == 1 && mistakes("[]").count == 1)
   }
 
-  @Test func `a board without its wrong value can be looked at further, and without a device it cannot`() {
+  @Test func `the rest of a file can be checked after a wrong value, but not after a device without required keys`() {
     let value = BoardMistakes(json5: Array("{ name: 'x', devices: {}, state: { rateHz: 'fast' } }".utf8), file: "b")
     #expect(value.all.count == 1 && value.rest != nil)
     let device = BoardMistakes(json5: Array("{ name: 'x', devices: { gps: {} } }".utf8), file: "b")
     #expect(device.all.count == 1 && device.rest == nil, "\(device.all)")
   }
 
-  @Test func `each key has its line, or that of what is around it`() throws {
+  @Test func `each key has its own line, or the line of the object that contains it`() throws {
     let text = "{ name: 'x',\n devices: {\n gps: { port: '/p' } },\n nmea: [\n { port: 1 },\n { port:\n 2 }] }"
     let lines = try #require(BoardLines(json5: Array(text.utf8)))
     let expected = [

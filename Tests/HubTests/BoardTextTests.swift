@@ -40,12 +40,12 @@ struct BoardTextTests {
     ("{ name: 'a\tb' }", "it has U+0009"),
     ("{ name: 'x', chrony: { socket: '/a\u{85}b' } }", "'chrony.socket' must be a text without"),
   ])
-  func `no key and no string has control characters`(_ text: String, _ reason: String) {
+  func `keys and strings with control characters are refused`(_ text: String, _ reason: String) {
     #expect(message(text).contains(reason), "\(message(text))")
     #expect(message(text).unicodeScalars.allSatisfy { !BoardSection.isControl($0) })
   }
 
-  @Test func `errors of the syntax show no control characters either`() {
+  @Test func `syntax errors show no control characters`() {
     for text in ["{ 'a\\n\\u001b[2J' 5 }", "{ 'a\\u001b': 1, 'a\\u001b': 1 }", "{ a: \u{9B}2J }", "{ 'a\\n': 1 2 }"] {
       #expect(
         message(text).unicodeScalars.allSatisfy { !BoardSection.isControl($0) }, "\(message(text).debugDescription)")
@@ -71,7 +71,7 @@ struct BoardTextTests {
     #expect(message("{ name: 'a\rb' }") == "board:1: a string is not closed on its line")
   }
 
-  @Test func `a string that is not UTF-8 is refused and not mended`() {
+  @Test func `a string that is not UTF-8 is refused and not repaired`() {
     let bytes = Array("{ name: '".utf8) + [0x66, 0xFC, 0x72] + Array("' }".utf8)
     #expect(throws: BoardError.syntax(file: "board", line: 1, reason: "a string that is not UTF-8")) {
       try Board(json5: bytes, file: "board")
@@ -84,16 +84,16 @@ struct BoardTextTests {
     "imu: { driver: 'mpu-6050', bus: '/b', mount: [[1, 0, 0], [0, 1, 0], [0, 0, 1e154]] }",
     "imu: { driver: 'mpu-6050', bus: '/b', mount: [[1, 0, 0], [0, 1, 0], [0, 0, 2]] }",
   ])
-  func `a number that cannot be is refused`(_ device: String) {
+  func `a number out of range is refused`(_ device: String) {
     #expect(message("{ name: 'x', devices: { \(device) } }").contains(" must be "), "\(device)")
   }
 
   @Test(arguments: ["--5", "+-5", "0x", "0x+f", "1e", "e5", ".", "- 5", "0x-1", "1e400"])
-  func `a text that is no number is refused`(_ number: String) {
+  func `a text that is not a number is refused`(_ number: String) {
     #expect(message("{ name: 'x', state: { rateHz: \(number) } }") != "none", "\(number)")
   }
 
-  @Test func `a calibration's numbers are in range`() {
+  @Test func `a calibration with numbers out of range is refused`() {
     let text = "{ gyro: { at: 1, quality: 1, bias: [0, 1e154, 0] } }"
     #expect(throws: BoardError.self) { try ChipCalibration(json5: Array(text.utf8), file: "chip") }
   }
@@ -104,18 +104,18 @@ struct BoardTextTests {
     "https://t/{z}/{x}/{y}\"onload", "http://t:0/{z}/{x}/{y}", "ftp://t/{z}/{x}/{y}", "https://ü/{z}/{x}/{y}",
     "https://t/{z}/{x}", "/etc/shadow", "maps/harbour.pmtiles",
   ])
-  func `tiles come from one server, and say nothing else to a browser`(_ tiles: String) {
+  func `the page loads map tiles from one server and sends it nothing else`(_ tiles: String) {
     let quoted = tiles.replacing("\"", with: "\\\"")
     #expect(message("{ name: 'x', http: { tiles: \"\(quoted)\" } }").contains("'http.tiles' must be an address"))
   }
 
-  @Test func `tiles may be a file, which is credited as the board file says`() throws {
+  @Test func `map tiles may come from a file, with the credit that the board file states`() throws {
     let text = "{ name: 'x', http: { tiles: '/srv/maps/harbour.pmtiles', attribution: '© Some Body' } }"
     let http = try #require(try Board(json5: Array(text.utf8), file: "board").http)
     #expect(http.tileFile == "/srv/maps/harbour.pmtiles" && http.credit == "© Some Body")
   }
 
-  @Test func `the server of tiles is told by its name and port`() {
+  @Test func `the tile server is stated by its name and port`() {
     #expect(TileOrigin(of: "https://t.example:8443/a/{z}/{x}/{y}.png?k=1")?.description == "https://t.example:8443")
     #expect(TileOrigin(of: "http://[2001:db8::1]/{z}/{x}/{y}")?.description == "http://[2001:db8::1]")
   }

@@ -27,7 +27,7 @@ struct BoardWarningsTests {
       (0..<4).map { UInt8(truncatingIfNeeded: hertz >> (24 - 8 * $0)) })
   }
 
-  @Test func `after its last year the magnetic model is named`() throws {
+  @Test func `the hub warns once the magnetic model has expired`() throws {
     func warnings(_ devices: String, at seconds: Int64) throws -> [String] {
       BoardWarnings.magneticModel(of: try board(devices), at: seconds * 1_000_000_000)
     }
@@ -37,7 +37,7 @@ struct BoardWarningsTests {
     #expect(try warnings("imu: { driver: 'lsm6dsox', bus: '/dev/i2c-1', address: 0x6A }", at: 1_893_600_000).isEmpty)
   }
 
-  @Test func `a budget that is used up at rest is said, with what to do`() throws {
+  @Test func `the hub warns if a budget is used up while all devices rest, and says what to do`() throws {
     func budgets(_ power: String) throws -> [String] {
       BoardWarnings.budgets(
         of: try board(
@@ -57,7 +57,8 @@ struct BoardWarningsTests {
     #expect(try budgets("\(gpio), sleep: 'backup', milliwattHoursPerDay: 2").count == 1)
   }
 
-  @Test func `a rate that overruns a bus at its usual speed is said, with what to do`() throws {
+  @Test func `the hub warns if a rate needs more than a bus can carry at its usual speed, and says what to do`() throws
+  {
     let fast = "imu: { driver: 'mpu-6050', bus: 'i2c-1', rateHz: 1000 }, mag: { driver: 'lis3mdl', bus: '/dev/i2c-1' }"
     // Each sample takes 12 bytes of 9 clocks, a thousand times a second, plus the overhead.
     #expect(
@@ -70,7 +71,7 @@ struct BoardWarningsTests {
     #expect(try rates(fast).isEmpty)
   }
 
-  @Test func `a rate that only a fast bus can carry is for lower rates alone`() throws {
+  @Test func `if not even a fast bus can carry the rates, the warning only suggests lower ones`() throws {
     runBus(atHertz: 400_000)
     let warnings = try rates(
       "a: { driver: 'icm-42688-p', bus: '/dev/i2c-1', rateHz: 1000 }, "
@@ -88,11 +89,11 @@ struct BoardWarningsTests {
     // Two buses have room for one sensor each.
     "a: { driver: 'mpu-6050', bus: 'i2c-1', rateHz: 500 }, b: { driver: 'mpu-6050', bus: 'i2c-2', rateHz: 500 }",
   ])
-  func `a rate that a bus can carry is no matter`(_ devices: String) throws {
+  func `a rate that the bus can carry causes no warning`(_ devices: String) throws {
     #expect(try rates(devices).isEmpty)
   }
 
-  @Test func `existing ports and buses are no matter`() throws {
+  @Test func `existing ports and buses cause no warning`() throws {
     tree.add("/dev/ttyS0")
     tree.add("/dev/i2c-1")
     tree.add("/dev/pps0")
@@ -104,7 +105,7 @@ struct BoardWarningsTests {
       ).isEmpty)
   }
 
-  @Test func `a stock Raspberry Pi is told the commands`() throws {
+  @Test func `on a stock Raspberry Pi, the warning contains the commands that enable a port or bus`() throws {
     tree.add("/proc/device-tree/model", "Raspberry Pi Zero 2 W Rev 1.0\0")
     tree.add("/usr/bin/raspi-config")
     #expect(
@@ -136,7 +137,7 @@ struct BoardWarningsTests {
       "\(console)")
   }
 
-  @Test func `a Raspberry Pi 5 calls another port than the header's serial0`() throws {
+  @Test func `on a Raspberry Pi 5, the warning says that serial0 is not the header's port`() throws {
     tree.add("/proc/device-tree/model", "Raspberry Pi 5 Model B Rev 1.0\0")
     tree.add("/usr/bin/raspi-config")
     tree.add("/etc/udev/rules.d/60-sensorhub.rules")
@@ -161,7 +162,7 @@ struct BoardWarningsTests {
       ])
   }
 
-  @Test func `elsewhere the commands are others`() throws {
+  @Test func `on other machines, the warning contains other commands`() throws {
     #expect(
       try devices(
         "gps: { driver: 'nmea', port: '/dev/ttyUSB0', pps: '/dev/pps0' }, imu: { driver: 'mpu-6050', bus: "
@@ -184,7 +185,7 @@ struct BoardWarningsTests {
       ])
   }
 
-  @Test func `a bus that a Raspberry Pi lacks is enabled, if it is the header's`() throws {
+  @Test func `if a Raspberry Pi lacks a bus of its header, the warning says how to enable it`() throws {
     tree.add("/proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4\0")
     // The buses of the display connectors are always there.
     tree.add("/dev/i2c-20")
@@ -213,7 +214,7 @@ struct BoardWarningsTests {
     return "yard: { polygon: [\(places.joined(separator: ", "))] }"
   }
 
-  @Test func `a circle that fixes can hardly tell the inside of is said, with what to do`() throws {
+  @Test func `the hub warns if a circle is too small for the accuracy of fixes, and says what to do`() throws {
     #expect(
       try fences("anchor: { circle: [54.4, 10.2, 6.5] }, far: { circle: [54.4, 10.2, 15] }") == [
         "fence anchor: its radius of 6.5 m is too little for fixes with a usual accuracy of 5 m: "
@@ -233,7 +234,7 @@ struct BoardWarningsTests {
   ]
 
   @Test(arguments: narrow)
-  func `a polygon that is narrow everywhere is said`(_ corners: [(Double, Double)]) throws {
+  func `the hub warns about a polygon that is narrow everywhere`(_ corners: [(Double, Double)]) throws {
     let warnings = try fences(Self.polygon(corners))
     #expect(
       warnings == [
@@ -250,12 +251,12 @@ struct BoardWarningsTests {
   ]
 
   @Test(arguments: wide)
-  func `a polygon that is wide somewhere is no matter`(_ corners: [(Double, Double)]) throws {
+  func `a polygon that is wide in one place causes no warning`(_ corners: [(Double, Double)]) throws {
     #expect(try fences(Self.polygon(corners)).isEmpty)
   }
 
   /// The polygon is nearly wide enough along its teeth, which are 90 km long.
-  @Test func `a polygon that would take minutes to look at is let pass`() throws {
+  @Test func `a polygon that would take minutes to check causes no warning`() throws {
     var corners: [(Double, Double)] = [(0, 0)]
     for tooth in 0..<62 {
       let east = Double(tooth) * 58
@@ -265,7 +266,7 @@ struct BoardWarningsTests {
     #expect(try fences(Self.polygon(corners)).isEmpty)
   }
 
-  @Test func `a grace that is over before a receiver has started is said, with what to do`() throws {
+  @Test func `the hub warns if a grace is shorter than a receiver needs to start, and says what to do`() throws {
     let hasty = "anchor: { circle: [54.4, 10.2, 40], grace: 2.5 }"
     #expect(
       try fences(hasty) == [

@@ -42,7 +42,7 @@ struct CalibrationActionTests {
     }
   }
 
-  @Test func `a gyroscope that moves again and again is told so, and given up after a minute`() throws {
+  @Test func `the hub reports a gyroscope that keeps moving, and ends its calibration after a minute`() throws {
     let lease = begin()
     // The sensor lies still for five seconds and is moved in the sixth.
     pass(0..<9) { $0 % 6 == 5 }
@@ -62,7 +62,7 @@ struct CalibrationActionTests {
     lease.cancel()
   }
 
-  @Test func `a gyroscope that was put down in the end has its result`() throws {
+  @Test func `a gyroscope that comes to rest in the end is calibrated`() throws {
     let lease = begin()
     pass(0..<90) { $0 < 55 }
     #expect(ends.values.count == 1)

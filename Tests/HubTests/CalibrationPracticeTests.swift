@@ -23,19 +23,19 @@ struct CalibrationPracticeTests {
 
   private func progress(_ kind: CalibrationKind, _ practice: Practice) -> Double { session(kind, practice).progress }
 
-  @Test func `it lies still, tumbles and turns as each calibration asks`() {
+  @Test func `the simulated motion of each calibration completes that calibration`() {
     #expect(progress(.gyro, .lies) >= 1)
     #expect(progress(.accel, .tumbles) >= 1)
     #expect(progress(.mag, .turns) >= 1)
   }
 
-  @Test func `an accelerometer's calibration names the positions that are missing, while there are any`() {
+  @Test func `an accelerometer's calibration names the missing positions until there are none`() {
     let first = session(.accel, .lies).instruction
     #expect(first.hasSuffix("; missing: x up, x down, y up, y down, z up"), "\(first)")
     #expect(session(.accel, .tumbles).instruction == "all six positions are measured")
   }
 
-  @Test func `a running simulation does so from when it is asked, and drives on from where it was`() {
+  @Test func `a running simulation starts the motion when asked, and then drives on from the same place`() {
     let start = MonotonicInstant(nanoseconds: 0)
     var world = World(start: start)
     let rehearsal = Rehearsal()
@@ -63,7 +63,7 @@ struct CalibrationPracticeTests {
     #expect(truth(75).attitude == driving.truth(at: start + .seconds(35)).attitude)
   }
 
-  @Test func `a board that lies still shows one side alone`() {
+  @Test func `a board that lies still covers only one side`() {
     #expect(progress(.accel, .lies) < 0.5)
     #expect(progress(.mag, .lies) < 1)
   }

@@ -12,7 +12,7 @@ struct CasterSettingsTests {
     ).receiver?.caster
   }
 
-  @Test func `a caster is read with all that is said of it`() throws {
+  @Test func `the settings of a caster are read`() throws {
     var expected = CasterSettings(host: "caster.example", port: 2101, mountPoint: "MOUNT")
     #expect(try caster("caster: 'ntrip://caster.example/MOUNT'") == expected)
     (expected.username, expected.port) = ("me@example.org", 2102)
@@ -38,7 +38,7 @@ struct CasterSettingsTests {
     #expect { try caster("caster: ['ntrip://a/B', 'b']") } throws: { "\($0)".contains("must be an address with") }
   }
 
-  @Test func `a receiver with other corrections is read as before`() throws {
+  @Test func `a change of a receiver's corrections does not require another reader`() throws {
     let board = { (ntrip: String) in
       try Board(json5: Array("{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p'\(ntrip) } } }".utf8), file: "b")
     }

@@ -39,7 +39,9 @@ struct ChangedStartsTests {
       leadSeconds: (report.due - wake).inSeconds, restartSeconds: restart.seconds, restartJoules: restart.joules)
   }
 
-  @Test func `an antenna that is moved indoors is noticed within ten starts, and so is that it is back`() async throws {
+  @Test func `the hub notices within ten starts that an antenna was moved indoors, and when it is moved back`()
+    async throws
+  {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.schedule, got)

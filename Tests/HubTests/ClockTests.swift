@@ -77,7 +77,7 @@ struct ClockTests {
   ]
 
   @Test(arguments: cases)
-  func `a time counts once the receiver has shown that it knows it`(_ example: Case) {
+  func `a receiver's time is used once the receiver has confirmed it`(_ example: Case) {
     let start = example.epochs[0].at
     var confirmation = TimeConfirmation(
       switchedOnAt: example.isSwitched ? ClockTests.instant(start - example.onFor) : nil)
@@ -92,7 +92,7 @@ struct ClockTests {
     #expect(isConfirmed == example.isConfirmed)
   }
 
-  @Test func `a receiver whose weeks have run over is carried forward, a recording is not`() {
+  @Test func `a week rollover is corrected for a live receiver, but not for a recording`() {
     let era: Int64 = 1024 * 7 * 86400 * ClockTests.second
     func eras(_ time: Int64, system: Int64) -> Int64 {
       WeekRollover.eras(behind: UTCTime(nanosecondsSince1970: time), system: system)
@@ -124,7 +124,7 @@ struct ClockTests {
     return epoch
   }
 
-  @Test func `without a pulse the arrival of an epoch tells, less what the receiver takes`() {
+  @Test func `without a pulse, the clock offset comes from the arrival of an epoch, less the receiver's latency`() {
     var comparison = ClockComparison(fixLatency: .milliseconds(80))
     // The system clock is two seconds slow, and the epoch takes 80 ms.
     let system = ClockTests.noon + 5 * ClockTests.second - 2 * ClockTests.second + 80_000_000
@@ -134,7 +134,7 @@ struct ClockTests {
     #expect(comparison.offset(of: epoch(6, isConfirmed: false), pulse: nil, system: system) == nil)
   }
 
-  @Test func `with a pulse each whole second tells once`() {
+  @Test func `with a pulse, each whole second gives one clock offset`() {
     var comparison = ClockComparison(fixLatency: .zero)
     // The system clock is 250 ms fast.
     let pulse = ClockTests.noon + 5 * ClockTests.second + 250_000_000
@@ -149,7 +149,7 @@ struct ClockTests {
     #expect(comparison.offset(of: epoch(20), pulse: pulse, system: pulse + 15 * ClockTests.second)?.source == .epoch)
   }
 
-  @Test func `a pulse is reliable that comes each second at the same instant`() {
+  @Test func `a pulse that comes each second at the same instant is reliable`() {
     var comparison = ClockComparison(fixLatency: .zero)
     var judge = PulseJudge()
     func status(_ seconds: Double, pulse: Int64?, quantisation: Double? = nil) -> PulseStatus {

@@ -42,7 +42,7 @@ struct CommandedReceiverTests {
   ]
 
   @Test(arguments: cases)
-  private func `a receiver is set, rests and comes back, with no warning left, and its line ends low`(
+  private func `a receiver is configured, sleeps and wakes without a warning, and its line ends low`(
     _ its: Case
   ) async throws {
     let line = its.personality.powerLine

@@ -57,7 +57,7 @@ struct CompassAndBarometerTests {
     return abs(error - (error / (2 * .pi)).rounded() * 2 * .pi) * 180 / .pi
   }
 
-  @Test func `at rest a calibrated magnetometer tells the heading, and what it says of itself is true`() async throws {
+  @Test func `at rest a calibrated magnetometer gives the true heading within its stated error`() async throws {
     let (recorder, subscription) = states(of: hub, .all)
     let fused = await recorder.first { state in
       state.mode == .fused && state.attitude?.value.headingSigmaRadians.map { $0 < 0.06 } ?? false
@@ -82,7 +82,7 @@ struct CompassAndBarometerTests {
     #expect(hub.devices.map(\.wakes) == [1, 2, 2, 1])
   }
 
-  @Test func `an uncalibrated magnetometer points roughly right, and says so`() async throws {
+  @Test func `an uncalibrated magnetometer gives a rough heading with a large stated error`() async throws {
     let hub = Hub(board: try CompassAndBarometerTests.board(isCalibrated: false), hardware: hardware)
     let (recorder, subscription) = states(of: hub, [.heading])
     let state = await recorder.first { $0.attitude?.value.headingSigmaRadians != nil }
@@ -95,7 +95,9 @@ struct CompassAndBarometerTests {
     #expect(hub.devices.map(\.wakes) == [0, 1, 1, 0])
   }
 
-  @Test func `a pressure wakes the barometer alone, an altitude the receiver beside it`() async throws {
+  @Test func `a request for pressure wakes only the barometer, a request for altitude also wakes the receiver`()
+    async throws
+  {
     let (pressures, pressure) = states(of: hub, [.pressure])
     let state = await pressures.first { $0.air != nil }
     let air = try #require(state.air)
@@ -119,7 +121,7 @@ struct CompassAndBarometerTests {
 
   /// On a stuck bus, every transaction with the chip succeeds, and reads only zeros or only ones.
   @Test(arguments: [("mag", 0x1C, 0x00), ("mag", 0x1C, 0xFF), ("baro", 0x76, 0x00), ("baro", 0x76, 0xFF)])
-  func `a sensor that measures nothing any more is a state with a reason, and comes back by itself`(
+  func `a sensor that stops measuring fails with a reason, and recovers by itself`(
     _ id: String, _ address: UInt8, _ level: UInt8
   ) async throws {
     let statuses = Recorder<DeviceStatus>()

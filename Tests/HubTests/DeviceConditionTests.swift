@@ -24,7 +24,8 @@ struct DeviceConditionTests {
 
   private func conditions(_ hub: Hub) -> [DeviceCondition] { hub.devices.flatMap(\.conditions) }
 
-  @Test func `a chip that is gone after an hour has failed since then, however often it is tried`() async throws {
+  @Test func `a chip that disappears after an hour has failed since then, however often the hub retries`() async throws
+  {
     let hub = try hub(DeviceConditionTests.imu)
     let statuses = Recorder<DeviceStatus.Power>()
     let monitor = try #require(hub.monitors.first)
@@ -69,7 +70,7 @@ struct DeviceConditionTests {
       })
   }
 
-  @Test func `a simulated receiver's fixes have the status of simulated ones, and its device says so`() async throws {
+  @Test func `fixes of a simulated receiver are marked as simulated, and so is the device`() async throws {
     let hub = Hub(
       board: try Board(
         json5: Array("{ name: 'x', devices: { gps: { driver: 'nmea', port: 'simulated/gps' } } }".utf8), file: "x"),
@@ -85,7 +86,7 @@ struct DeviceConditionTests {
     await hub.isOff()
   }
 
-  @Test func `each condition has the next step behind it`() {
+  @Test func `each condition states the next step`() {
     let since = MonotonicInstant(nanoseconds: 0)
     #expect(DeviceCondition(.failed, .problem, "a", nextStep: "b", since: since).text == "a; b")
     #expect(DeviceCondition(.warning, .warning, "a", since: since).text == "a")

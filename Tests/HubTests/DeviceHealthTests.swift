@@ -8,7 +8,7 @@ import Testing
 @testable import Hub
 
 struct DeviceHealthTests {
-  @Test func `a receiver whose port comes back without a fix has not failed any more`() throws {
+  @Test func `a receiver whose port comes back has recovered before it has a fix`() throws {
     let clock = ManualClock()
     let health = DeviceHealth(clock: clock)
     health.listens(on: "/dev/ttyUSB0")

@@ -18,11 +18,11 @@ import Testing
     ("l86", "mediatek"), ("lc86g", "airoha"), ("atgm336h", "casic"), ("gps", "nmea"), ("mpu6050", "mpu-6050"),
     ("MPU-6050", "mpu-6050"), ("nema", "nmea"),
   ])
-  func `a driver goes by what its module is called`(_ word: String, _ driver: String) {
+  func `the driver is guessed from the name of the kernel module`(_ word: String, _ driver: String) {
     #expect(refusal(of: word).hasSuffix("; did you mean '\(driver)'?"), "\(refusal(of: word))")
   }
 
-  @Test func `an unlike name leads to no guess`() {
+  @Test func `an unfamiliar module name gives no guess`() {
     #expect(!refusal(of: "thermometer-of-my-own").contains("did you mean"))
   }
 }

@@ -16,7 +16,7 @@ struct EnergyBudgetTests {
     Degradation(every: .seconds(900), accuracyMetres: 20),
   ]
 
-  @Test func `unused energy is saved up to a quarter of a day's, and overuse is owed up to that`() {
+  @Test func `unused energy is saved, and overuse is owed, up to a quarter of a day's energy`() {
     let budget = EnergyBudget(milliwattHoursPerDay: 24)
     var energyLog = EnergyLog()
     let start = 490_000 * EnergyBudgetTests.hour
@@ -36,7 +36,7 @@ struct EnergyBudgetTests {
     for now in [0, -1e9, .infinity, .nan] { #expect(budget.left(energyLog, now: now) == 6) }
   }
 
-  @Test func `the emptier it is the more steps are taken, and none is taken back at its edge`() {
+  @Test func `the less energy is left the more steps are taken, and a step is not taken back at its own threshold`() {
     let budget = EnergyBudget(milliwattHoursPerDay: 32, steps: EnergyBudgetTests.steps)
     // The thresholds of the steps are two milliwatt-hours apart.
     #expect([8, 6, 5.9, 4, 3.9, 1.9, 0, -8].map { budget.stepCount(left: $0, taken: 0) } == [0, 0, 1, 1, 2, 3, 3, 3])
@@ -48,7 +48,7 @@ struct EnergyBudgetTests {
     #expect(EnergyBudget(milliwattHoursPerDay: 1).stepCount(left: -1, taken: 0) == 0)
   }
 
-  @Test func `a request is degraded as far as it goes beyond that, and a warning never`() {
+  @Test func `a degradation changes only what a request demands beyond it, and never a fence's request`() {
     let degradation = Degradation(every: .seconds(300), accuracyMetres: 25)
     let asked = Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45))
     #expect(
@@ -65,7 +65,7 @@ struct EnergyBudgetTests {
   }
 
   /// A fix costs 0.7 mWh, so one fix a minute uses ten times the daily budget.
-  @Test func `fixes come less often when the day's energy runs short, and as asked for when there is enough again`()
+  @Test func `fixes come less often while the day's energy runs short, and as requested once there is enough`()
     async throws
   {
     let bench = try ScheduleBench(
@@ -110,7 +110,7 @@ struct EnergyBudgetTests {
   }
 
   /// A minute of work uses a quarter of the daily budget, which is the most that can be saved.
-  @Test func `a receiver held without a break uses up its budget, which is reported until there is some again`()
+  @Test func `a receiver that is held without a break uses up its budget, and this is reported until some is left`()
     async throws
   {
     let bench = try ScheduleBench(power: "milliwattHoursPerDay: 24, whenShort: { everySeconds: 300 }")
@@ -134,7 +134,7 @@ struct EnergyBudgetTests {
     await bench.end()
   }
 
-  @Test func `a client that changes its request when there is enough again has the next fix in time`() async throws {
+  @Test func `a client that changes its request once there is enough energy gets the next fix in time`() async throws {
     let bench = try ScheduleBench(power: "milliwattHoursPerDay: 240, whenShort: { everySeconds: 86400 }")
     let got = Recorder<ScheduleBench.Got>()
     let schedule = MutableProperty(Schedule(every: .seconds(600), within: .seconds(45)))
@@ -161,7 +161,7 @@ struct EnergyBudgetTests {
     await bench.end()
   }
 
-  @Test func `a fence has its fixes as it wants them, however short the energy is`() async throws {
+  @Test func `a fence gets its fixes as requested, however little energy is left`() async throws {
     let bench = try ScheduleBench(
       power: "milliwattHoursPerDay: 1, whenShort: { everySeconds: 900, accuracyMetres: 500 }")
     let area = try FenceArea(

@@ -121,7 +121,7 @@ struct EnergyByClientTests {
     }
   }
 
-  @Test func `the energy per client adds up, whoever holds the device when`() async throws {
+  @Test func `the clients' energy adds up to the device's, in whatever order they come and leave`() async throws {
     var chance = SeededRandom()
     let visited = try Visited()
     let names = ["watch[812]", "logger[900]", "gpsd 127.0.0.1:40022"]
@@ -148,7 +148,7 @@ struct EnergyByClientTests {
     await visited.end()
   }
 
-  @Test func `the clients for which a reload keeps a device awake are charged for it`() async throws {
+  @Test func `energy while a reload keeps a device awake is charged to the last clients that held it`() async throws {
     let visited = try Visited()
     let lease = try #require(visited.hub.powerLease(of: "gps")).subscribe(
       as: .client("watch[812]"), receiveValue: { _ in })
@@ -167,7 +167,7 @@ struct EnergyByClientTests {
     await visited.end()
   }
 
-  @Test func `a device that learns says its idle timeout and why`() async throws {
+  @Test func `a device that learns reports its idle timeout and the reason`() async throws {
     let visited = try Visited("linger: 'learned'")
     // A start takes four seconds, and the next client comes a second and a half after the last has left.
     func visit() throws {
@@ -194,7 +194,7 @@ struct EnergyByClientTests {
     await visited.end()
   }
 
-  @Test func `names are bounded, and nothing is lost`() {
+  @Test func `the number of names in an energy log is limited, and no energy is lost`() {
     var energyByClient = EnergyByClient()
     for index in 0..<1000 { energyByClient.charge(1, to: "client \(index)") }
     energyByClient.charge(1, to: EnergyByClient.idleTimeout)

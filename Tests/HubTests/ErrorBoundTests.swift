@@ -24,7 +24,7 @@ struct ErrorBoundTests {
     return decision.interval.inSeconds
   }
 
-  @Test func `the sigma grows as the motion does, and its time is found back`() {
+  @Test func `the error bound grows with the motion, and the time until a given sigma can be computed`() {
     let growth = SigmaGrowth(
       sigmaMetres: 3, metresPerSecond: 1, metresPerSecondSquared: 2, mostMetresPerSecond: 9)
     #expect(growth.sigma(after: 0) == 3)
@@ -39,7 +39,7 @@ struct ErrorBoundTests {
     #expect(growth.seconds(until: 3, atMost: 10) == 0 && growth.seconds(until: 1e9, atMost: 10) == 10)
   }
 
-  @Test func `a board that stands is looked at after hours, one on a motorway after seconds`() {
+  @Test func `a board that stands needs a fix after hours, one on a motorway after seconds`() {
     let still = Self.seconds(25, Self.estimate(.stillness))
     #expect(still == ErrorBound.longest)
     // The growth of the error reaches half of this bound after 0.4 m of creep, added to the fix in quadrature.
@@ -53,7 +53,7 @@ struct ErrorBoundTests {
     #expect((15...25).contains(long) && (5...12).contains(short), "\(long) s, \(short) s")
   }
 
-  @Test func `a fix that does not come, and one that is no better than the bound, is asked for again at once`() {
+  @Test func `if a fix is missing or no better than the bound, the next one is requested at once`() {
     #expect(Self.seconds(25, nil) == 1)
     #expect(Self.seconds(25, Self.estimate(.nothing, sigma: 30)) == 1)
     var bound = ErrorBound(metres: 25, within: .seconds(60))
@@ -67,7 +67,7 @@ struct ErrorBoundTests {
     #expect(bound.schedule.accuracyMetres == 12.5)
   }
 
-  @Test func `a fast board may be fast again, until that is long ago`() {
+  @Test func `a board that was fast may be fast again, until that is long ago`() {
     var bound = ErrorBound(metres: 100, within: .seconds(60))
     func standing(_ seconds: Double) -> Double {
       bound.receive(Self.estimate(.nothing, speed: 0, at: seconds), at: Self.at(seconds))
@@ -80,7 +80,7 @@ struct ErrorBoundTests {
     #expect(abs(standing(20 + 16 * 60) - walking) < 1e-6)
   }
 
-  @Test func `dead reckoning that is worse than was foreseen brings the fix forward, but not one that is under way`() {
+  @Test func `worse dead reckoning than expected brings the next fix forward, unless the receiver already starts`() {
     let good = ErrorBound.Carrier.reckoning(sigmaMetresPerSecond: 0.1, inclinationSigmaRadians: 0.005)
     let poor = ErrorBound.Carrier.reckoning(sigmaMetresPerSecond: 1, inclinationSigmaRadians: 0.02)
     var bound = ErrorBound(metres: 25, within: .seconds(60))

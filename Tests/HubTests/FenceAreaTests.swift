@@ -18,7 +18,7 @@ struct FenceAreaTests {
     (45.0, 0.0005, 0.0, 55.566), (0.0, 0.0, 0.001, 111.320), (60.0, 0.0, 0.001, 55.800), (0.0, 0.0005, 0.0, 55.287),
     (60.0, 0.0005, 0.0, 55.706),
   ])
-  func `from the middle of a circle it is as far as the ellipsoid has it`(
+  func `the distance from the middle of a circle to its edge follows the ellipsoid`(
     _ latitude: Double, _ north: Double, _ east: Double, _ metres: Double
   ) throws {
     let circle = try FenceArea(circleAbout: Self.at(latitude, 10), radiusMetres: 40)
@@ -27,7 +27,7 @@ struct FenceAreaTests {
   }
 
   /// The example of Vincenty's paper and of survey manuals: Flinders Peak to Buninyong, 54,972.271 m.
-  @Test func `over tens of kilometres it is right to a metre`() throws {
+  @Test func `a distance of tens of kilometres is right to a metre`() throws {
     let flinders = Self.at(-(37 + 57 / 60.0 + 3.72030 / 3600), 144 + 25 / 60.0 + 29.52440 / 3600)
     let buninyong = Self.at(-(37 + 39 / 60.0 + 10.15610 / 3600), 143 + 55 / 60.0 + 35.38390 / 3600)
     let circle = try FenceArea(circleAbout: flinders, radiusMetres: 1000)
@@ -35,7 +35,7 @@ struct FenceAreaTests {
   }
 
   @Test(arguments: [0.0, 179.9995, -180.0, 13.4])
-  func `a square is the same wherever it lies, the antimeridian included`(_ west: Double) throws {
+  func `a square is the same wherever it lies, also across the antimeridian`(_ west: Double) throws {
     func longitude(_ metres: Double) -> Double {
       let degrees = west + metres / 111_319.491
       return degrees > 180 ? degrees - 360 : degrees
@@ -60,7 +60,7 @@ struct FenceAreaTests {
     }
   }
 
-  @Test func `a place between the arms of an angle is outside`() throws {
+  @Test func `a place between the arms of an L-shaped area is outside`() throws {
     func place(_ north: Double, _ east: Double) -> (Double, Double) { (north / 110_574.276, east / 111_319.491) }
     let angle = try Self.polygon([
       place(0, 0), place(0, 100), place(20, 100), place(20, 20), place(100, 20), place(100, 0),
@@ -91,7 +91,7 @@ struct FenceAreaTests {
   ]
 
   @Test(arguments: refused)
-  func `an invalid area is refused with what it must be`(_ corners: [(Double, Double)], _ expected: String) throws {
+  func `an invalid area is refused with the valid forms`(_ corners: [(Double, Double)], _ expected: String) throws {
     let refusal = #expect(throws: FenceArea.Refusal.self) { try Self.polygon(corners) }
     #expect(refusal?.expected.contains(expected) == true, "\(String(describing: refusal))")
   }

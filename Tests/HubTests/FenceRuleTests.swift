@@ -56,14 +56,14 @@ struct FenceRuleTests {
     return rule
   }
 
-  @Test func `the first fixes say where it is, and nothing has happened`() throws {
+  @Test func `the first fixes show on which side the board is, and count as no event`() throws {
     _ = try Self.settled()
     let outside = try Self.rule()
     #expect(outside.receive(Self.fix(90, at: 1), at: Self.at(1)) == nil)
     #expect(outside.receive(Self.fix(90, at: 2), at: Self.at(2)) == .found && outside.status.state == .outside)
   }
 
-  @Test func `leaving without fixes is noticed afterwards`() throws {
+  @Test func `a board that left while there were no fixes has left once fixes come again`() throws {
     let rule = try Rule(rememberedSide: .inside)
     #expect(rule.status.state == .unknown)
     #expect(rule.receive(Self.fix(90, at: 1), at: Self.at(1)) == nil)
@@ -72,7 +72,7 @@ struct FenceRuleTests {
     #expect(still.receive(Self.fix(5, at: 1), at: Self.at(1)) == .found && still.status.state == .inside)
   }
 
-  @Test func `two sure fixes in a row are believed, and one wild one is not`() throws {
+  @Test func `two accurate fixes in a row are believed, a single outlier is not`() throws {
     let rule = try Self.settled()
     #expect(rule.receive(Self.fix(500, at: 60), at: Self.at(60)) == nil)
     // While the side is in doubt, the rule requests fixes at the shortest interval.
@@ -99,7 +99,7 @@ struct FenceRuleTests {
     #expect(rule.receive(Self.fix(39, at: 146), at: Self.at(146)) == nil && rule.status.state == .outside)
   }
 
-  @Test func `a fix that is too poor says nothing, unless it is far enough from the edge`() throws {
+  @Test func `a fix that is too inaccurate shows no side, unless it is far enough from the edge`() throws {
     let rule = try Self.settled()
     // The accuracy is 24.5 m, where 20 m are required.
     #expect(rule.receive(Self.fix(45, sigma: 10, at: 50), at: Self.at(50)) == nil)
@@ -109,7 +109,10 @@ struct FenceRuleTests {
     #expect(rule.receive(Self.fix(300, sigma: 10, at: 101), at: Self.at(101)) == .leave)
   }
 
-  @Test func `without a fix in time it says so once, tries ever more seldom, and says when it sees again`() throws {
+  @Test
+  func `without a fix in time, a fence reports the loss once, retries ever less often, and reports when it is over`()
+    throws
+  {
     let rule = try Self.settled()
     let due = Self.at(2) + rule.interval
     let blindAt = try #require(rule.blindAt)
@@ -131,7 +134,7 @@ struct FenceRuleTests {
     #expect(blind.lookForLate(at: Self.at(79)) == nil && blind.lookForLate(at: Self.at(80)) == .lost)
   }
 
-  @Test func `with a grace of a second a fix that comes a few seconds late is in time`() throws {
+  @Test func `with a grace of a second, a fix that comes a few seconds late is in time`() throws {
     let rule = try Rule(grace: .seconds(1))
     #expect(rule.receive(Self.fix(5, at: 1), at: Self.at(1)) == nil)
     #expect(rule.lookForLate(at: Self.at(7)) == nil)
@@ -141,7 +144,7 @@ struct FenceRuleTests {
     #expect(rule.lookForLate(at: due + .seconds(10)) == .lost)
   }
 
-  @Test func `the next fix is wanted before the edge can be reached, and half the grace later`() throws {
+  @Test func `the next fix is due half a grace after the board could reach the edge`() throws {
     let rule = try Self.settled()
     func interval(_ metres: Double, sigma: Double = 2, speed: Double? = nil) -> Double {
       _ = rule.receive(Self.fix(metres, sigma: sigma, speed: speed, at: 100), at: Self.at(100))
@@ -169,7 +172,8 @@ struct FenceRuleTests {
     #expect(abs((far.rule.schedule.accuracyMetres ?? 0) - 2480) < 1 && rule.rule.schedule.accuracyMetres == 20)
   }
 
-  @Test func `a fix as good as was asked for that is too poor for where it lies is followed by a better one`() throws {
+  @Test func `a fix that is accurate as requested but too inaccurate for its place is followed by a better one`() throws
+  {
     let rule = try Rule(radius: 5000)
     for second in [1.0, 2] { _ = rule.receive(Self.fix(0, at: second), at: Self.at(second)) }
     #expect(rule.status.state == .inside && abs((rule.rule.schedule.accuracyMetres ?? 0) - 2500) < 1)
@@ -219,7 +223,9 @@ struct FenceRuleTests {
     }
   }
 
-  @Test func `a boat that swings for eight hours is no event, and one that drags is noticed within the grace`() throws {
+  @Test func `a boat that swings for eight hours causes no event, and one that drags is noticed within the grace`()
+    throws
+  {
     var chance = SeededRandom(seed: 14)
     var fixes = 0
     for _ in 0..<40 {

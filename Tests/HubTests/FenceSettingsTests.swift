@@ -11,7 +11,7 @@ struct FenceSettingsTests {
     return try Board(json5: Array(text.utf8), file: "board").fences
   }
 
-  @Test func `a fence has a circle or a polygon, and the rest need not be said`() throws {
+  @Test func `a fence has a circle or a polygon, and its other settings are optional`() throws {
     let fences = try read(
       """
       { anchor: { circle: [54.4, 10.2, 40] },
@@ -48,7 +48,7 @@ struct FenceSettingsTests {
     ("{ 'my anchor': { circle: [54.4, 10.2, 40] } }", "must be named with at most 24 letters"),
     ("[]", "board:2: 'fences' must be an object"),
   ])
-  func `a wrong one is told with its line, its key and what it must be`(_ fences: String, _ message: String) {
+  func `an invalid fence is reported with its line, its key and the valid values`(_ fences: String, _ message: String) {
     let error = #expect(throws: BoardError.self) { try read(fences) }
     #expect(error?.description.contains(message) == true, "\(String(describing: error))")
   }

@@ -16,7 +16,7 @@ struct FixPlannerTests {
 
   private typealias Bench = ScheduleBench
 
-  @Test func `after ten learnt starts a fix comes at its time, and the receiver is off between`() async throws {
+  @Test func `after ten starts, a fix comes at its time and the receiver is off in between`() async throws {
     var chance = SeededRandom()
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
@@ -63,7 +63,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `learned values survive a restart, and files from before it are read`() async throws {
+  @Test func `learned values survive a restart, and files of earlier versions are read`() async throws {
     let bench = try Bench()
     let lease = bench.subscribe("log[7]", Self.minute, Recorder())
     bench.pass(240)
@@ -86,7 +86,7 @@ struct FixPlannerTests {
     await old.end()
   }
 
-  @Test func `those who are due together share a wake, whenever they came`() async throws {
+  @Test func `clients that are due together share a wake, whenever they subscribed`() async throws {
     let bench = try Bench()
     let (one, other) = (Recorder<Bench.Got>(), Recorder<Bench.Got>())
     let first = bench.subscribe("log[7]", Self.minute, one)
@@ -109,7 +109,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `how long starts take is learnt of the receiver that gives the fixes`() async throws {
+  @Test func `the duration of starts is learned for the receiver that gives the fixes`() async throws {
     let bench = try Bench(isSecond: true)
     let lease = bench.subscribe("log[7]", Self.minute, Recorder())
     bench.pass(300)
@@ -121,7 +121,9 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `however many share a wake, who holds the receiver changes for all of them at once`() async throws {
+  @Test func `when many clients share a wake, the receiver's list of holders changes once for all of them`()
+    async throws
+  {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let leases = (0..<50).map { bench.subscribe("log[\($0)]", Self.minute, got) }
@@ -144,7 +146,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `those for whom a wake is made share what its start takes`() async throws {
+  @Test func `clients that share a wake share the energy of its start`() async throws {
     let bench = try Bench()
     let first = bench.subscribe("log[7]", Self.minute, Recorder())
     let second = bench.subscribe("web 127.0.0.1:4000", Self.minute, Recorder())
@@ -161,7 +163,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `a fix every quarter of an hour takes less than a twentieth of staying on`() async throws {
+  @Test func `a fix every quarter of an hour takes less than a twentieth of the energy of staying on`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe(
@@ -175,7 +177,9 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `when time has run out the value says how good it is, or that there is none`() async throws {
+  @Test func `when the time for a fix is over, the client gets the accuracy that was reached, or no position`()
+    async throws
+  {
     let bench = try Bench()
     bench.bestDilution = 2.5
     let got = Recorder<Bench.Got>()
@@ -195,7 +199,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `a request that changes in the middle of a wake is given nothing of that at the next one`() async throws {
+  @Test func `a request that changes during a wake gets no value of that wake at its next one`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let schedule = MutableProperty(Schedule(every: .seconds(600), accuracyMetres: 1, within: .seconds(45)))
@@ -216,7 +220,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `a receiver that is not there is given up in time, and tried for the next fix`() async throws {
+  @Test func `a missing receiver is given up in time, and tried again for the next fix`() async throws {
     let bench = try Bench()
     bench.wire.state.withLock { $0.isMissing = true }
     let got = Recorder<Bench.Got>()
@@ -242,7 +246,8 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `a receiver that stays away has its line switched once for a fix, and not for each try`() async throws {
+  @Test func `the line of a receiver that stays away is switched once per fix, and not once per attempt`() async throws
+  {
     let bench = try Bench()
     bench.wire.state.withLock { $0.isMissing = true }
     let got = Recorder<Bench.Got>()
@@ -277,7 +282,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `a client that leaves in the middle leaves nothing on, and nothing to wait for`() async throws {
+  @Test func `a client that leaves during a wake leaves no device on and no timer set`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.minute, got)
@@ -291,7 +296,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `a reload moves nobody's time, asleep or in the middle of a wake`() async throws {
+  @Test func `a reload changes the time of no fix, neither between wakes nor during one`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.minute, got)
@@ -311,7 +316,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `a hub that ends ends the fixes, and the line is low`() async throws {
+  @Test func `when the hub ends, subscriptions to fixes end and the line goes low`() async throws {
     let bench = try Bench()
     let ends = Recorder<Bool>()
     let lease = bench.hub.fixes(on: Self.minute).subscribe(
@@ -330,7 +335,7 @@ struct FixPlannerTests {
     lease.cancel()
   }
 
-  @Test func `a clock that leaps costs one late fix, and the next one comes at its time`() async throws {
+  @Test func `a jump of the clock makes one fix late, and the next one comes at its time`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.minute, got)
@@ -347,7 +352,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `while somebody else has the receiver awake the fix is a fresh one`() async throws {
+  @Test func `while another client keeps the receiver awake, the fix is a new one`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.minute, got)
@@ -365,7 +370,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `a client that leaves shortly before the next wake leaves the receiver on for it`() async throws {
+  @Test func `if a client leaves shortly before the next wake, the receiver stays on for it`() async throws {
     let bench = try Bench(lingerSeconds: 0)
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.minute, got)
@@ -388,7 +393,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `where a restart costs as much as staying on it stays on`() async throws {
+  @Test func `a receiver stays on if a restart costs as much as staying on`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Schedule(every: .seconds(5), accuracyMetres: 10, within: .seconds(45)), got)
@@ -401,7 +406,8 @@ struct FixPlannerTests {
   }
 
   /// A start takes two seconds here, and took fourteen at the previous place.
-  @Test func `a receiver that stays on as its starts are dear is started now and then, and sleeps once they are not`()
+  @Test
+  func `a receiver that stays on because starts are expensive tries one now and then, and sleeps once they are cheap`()
     async throws
   {
     let bench = try Bench(lingerSeconds: 0)
@@ -429,7 +435,7 @@ struct FixPlannerTests {
     (minutes: 20, seconds: 3600 * 5, start: 4), (minutes: 20, seconds: 3600 * 5, start: 20),
     (minutes: 300, seconds: 3600 * 16, start: 4),
   ])
-  func `every two hours a receiver stays on to hear its satellites out, where they are of use for the next fix`(
+  func `a receiver stays on every two hours to receive all ephemerides, if the next fix benefits from them`(
     _ rate: (minutes: Int64, seconds: Int, start: Int)
   ) async throws {
     let bench = try Bench()
@@ -463,7 +469,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `a receiver of which no restart has been seen is off between fixes that are near`() async throws {
+  @Test func `a receiver without an observed restart is off between fixes that follow closely`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Schedule(every: .seconds(20), accuracyMetres: 10, within: .seconds(15)), got)
@@ -474,7 +480,9 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `a client that leaves while the receiver is on for the next fix has it switched off`() async throws {
+  @Test func `if the client leaves while the receiver stays on for the next fix, the receiver is switched off`()
+    async throws
+  {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Schedule(every: .seconds(5), accuracyMetres: 10, within: .seconds(45)), got)
@@ -499,7 +507,9 @@ struct FixPlannerTests {
     return (fenceMonitor, said)
   }
 
-  @Test func `an anchor watch takes a tenth of staying on, and notices a drag within its grace`() async throws {
+  @Test func `an anchor watch takes a tenth of the energy of staying on, and notices a drag within its grace`()
+    async throws
+  {
     let bench = try Bench()
     // The receiver starts as quickly as present receivers with a hot start.
     (bench.seconds, bench.bestDilution) = (1, 0.3)
@@ -535,7 +545,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `an anchor watch that sees nothing says so, and says when it sees again`() async throws {
+  @Test func `an anchor watch reports that it has no fixes, and when it has fixes again`() async throws {
     let bench = try Bench()
     let (fenceMonitor, said) = try Self.anchorWatch(bench)
     bench.pass(200)

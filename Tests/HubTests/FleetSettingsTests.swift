@@ -13,11 +13,11 @@ struct FleetSettingsTests {
     ("mqtt://192.168.1.5:2000", "mqtt://192.168.1.5:2000"), ("mqtts://[2001:db8::1]", "mqtts://[2001:db8::1]:8883"),
     ("mqtt://[::1]:2000", "mqtt://[::1]:2000"),
   ])
-  func `a broker has a host, and a port of its own or the usual one`(_ text: String, _ address: String) throws {
+  func `a broker has a host, and its own port or the default one`(_ text: String, _ address: String) throws {
     #expect(try fleet("broker: '\(text)'")?.broker.description == address)
   }
 
-  @Test func `settings that are left out have their usual values`() throws {
+  @Test func `missing settings have default values`() throws {
     let settings = try #require(try fleet("broker: 'mqtt://localhost'"))
     var usual = FleetSettings(broker: BrokerAddress(host: "localhost", isEncrypted: false))
     usual.isOfBoardFile = true
@@ -27,7 +27,7 @@ struct FleetSettingsTests {
     #expect(try Board(json5: Array("{ name: 'x' }".utf8), file: "board").fleet == nil)
   }
 
-  @Test func `OwnTracks gets a fix now and then, or what others keep awake`() throws {
+  @Test func `OwnTracks gets fixes at its interval, or without one only the fixes that others request`() throws {
     let passive = try #require(try fleet("broker: 'mqtt://b', ownTracks: {}")?.ownTracks)
     #expect(passive == OwnTracksSettings() && !passive.request.asksForFixes)
     let keys = "topic: 'owntracks/ada/boat', trackerId: 'AB', every: 60, accuracy: 10"
@@ -64,7 +64,7 @@ struct FleetSettingsTests {
     ("broker: 'mqtt://b', ownTracks: { evry: 5 }", "did you mean 'mqtt.ownTracks.every'?"),
     ("broker: 'mqtts://b', user: 'u', passwrdFile: '/p'", "did you mean 'mqtt.passwordFile'?"),
   ])
-  func `senseless settings are refused`(_ text: String, _ reason: String) {
+  func `invalid settings are refused`(_ text: String, _ reason: String) {
     #expect { try fleet(text) } throws: { "\($0)".contains(reason) }
   }
 }

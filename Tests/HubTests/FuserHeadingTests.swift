@@ -43,14 +43,14 @@ struct FuserHeadingTests {
     return attitude.quaternion.yaw * 180 / .pi
   }
 
-  @Test func `a stated heading is the state's, with the angle between the antennas and the bow`() throws {
+  @Test func `a stated heading is corrected by the angle between the antennas and the bow`() throws {
     #expect(try yaw("", stated: nil) == nil)
     #expect(abs(try #require(try yaw("", stated: 30)) - 30) < 1)
     #expect(abs(try #require(try yaw(", headingOffsetDegrees: 90", stated: 30)) - 120) < 1)
     #expect(abs(try #require(try yaw(", headingOffsetDegrees: -100.5", stated: 30)) + 70.5) < 1)
   }
 
-  @Test func `an angle that is none is refused with the key`() {
+  @Test func `an invalid angle is refused with its key`() {
     #expect(throws: BoardError.self) { _ = try yaw(", headingOffsetDegrees: 361", stated: nil) }
   }
 }

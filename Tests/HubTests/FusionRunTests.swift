@@ -25,7 +25,8 @@ struct FusionRunTests {
       BarometerSample(at: at, pressurePascals: pascals, temperatureCelsius: 20, humidityPercent: nil))
   }
 
-  @Test func `a measurement from a run that came too late for it counts after its end`() throws {
+  @Test func `a measurement that comes too late for the last fusion run is recorded after the end of that run`() throws
+  {
     let hub = try hub("baro: { driver: 'bme280', bus: 'simulated/i2c' }")
     let recorder = InputRecorder()
     let recording = hub.record(to: recorder, as: "test", wakes: true)
@@ -53,7 +54,7 @@ struct FusionRunTests {
     #expect(zip(inputs, inputs.dropFirst()).allSatisfy { $0.at < $1.at })
   }
 
-  @Test func `an epoch that a silence ended is replayed as of that silence`() throws {
+  @Test func `an epoch that ended with a silence is replayed with the instant of that silence`() throws {
     let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
     let epochs = Recorder<MonotonicInstant>()
     let subscription = hub.epochs.subscribe(as: "test", receiveValue: { epochs.append($0.receivedAt) })
@@ -78,7 +79,7 @@ struct FusionRunTests {
     }
   }
 
-  @Test func `the epoch with which a run begins counts again then, and others as they come`() throws {
+  @Test func `the epoch with which a fusion run begins is recorded again at its beginning`() throws {
     let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
     let recorder = InputRecorder()
     let recording = hub.record(to: recorder, as: "test", wakes: true)
@@ -95,7 +96,7 @@ struct FusionRunTests {
     #expect(recorder.epochs.dropFirst(2).prefix(2).map(\.at) == [instant(1.800001), instant(2)])
   }
 
-  @Test func `an observer that comes during a run is told that it is under way, with the known facts`() throws {
+  @Test func `an observer that joins during a fusion run gets its beginning, with the known facts`() throws {
     let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
     let watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
     defer { watch.cancel() }

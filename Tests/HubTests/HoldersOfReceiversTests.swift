@@ -14,7 +14,7 @@ struct HoldersOfReceiversTests {
     "\(id): { driver: 'nmea', port: '\(terminal.path)', speed: 9600, power: { lingerSeconds: 60 } }"
   }
 
-  @Test func `a client that leaves on another thread while a fix on a schedule wakes the receivers leaves as a client`()
+  @Test func `a client that leaves while a scheduled fix wakes the receivers is reported as a client that left`()
     async throws
   {
     let clock = ManualClock()
@@ -55,7 +55,7 @@ struct HoldersOfReceiversTests {
     await hub.isOff()
   }
 
-  @Test func `a device says for whom it is on whatever is derived from it, and who came and who left last`()
+  @Test func `a device names its holders, direct and indirect, and the clients that came and left last`()
     async throws
   {
     let clock = ManualClock()

@@ -8,7 +8,7 @@ struct HookSettingsTests {
     try Board(json5: Array("{ name: 'x', devices: {},\n on: \(hooks) }".utf8), file: "board").hooks
   }
 
-  @Test func `a hook runs, posts or publishes, for one event or for any`() throws {
+  @Test func `a hook runs a command, posts or publishes, for one event or for any`() throws {
     let hooks = try read(
       """
       { fence: { run: ['/usr/local/bin/alarm', '--loud'], limitSeconds: 5 }, supply: [{ url: 'https://ntfy.sh', topic: 'boat' },
@@ -41,12 +41,12 @@ struct HookSettingsTests {
     ("{ fence: { mqtt: '#' } }", "'on.fence.mqtt' must be a topic below the hub's own"),
     ("{ fense: { mqtt: 'a' } }", "board:2: unknown key 'on.fense'; did you mean 'on.fence'?"),
   ])
-  func `a wrong one is told with its line, its key and what it must be`(_ hooks: String, _ message: String) {
+  func `an invalid hook is reported with its line, its key and the valid values`(_ hooks: String, _ message: String) {
     let error = #expect(throws: BoardError.self) { try read(hooks) }
     #expect(error?.description.contains(message) == true, "\(String(describing: error))")
   }
 
-  @Test func `there are so many hooks and no more`() throws {
+  @Test func `at most sixteen hooks are allowed`() throws {
     let hook = "{ mqtt: 'a' },"
     #expect(try read("{ any: [\(String(repeating: hook, count: 16))] }").count == 16)
     #expect(throws: BoardError.self) { try read("{ any: [\(String(repeating: hook, count: 17))] }") }

@@ -29,7 +29,7 @@ struct HostTimeTests {
     readings.system.withLock { $0 += (others ?? seconds) * 1_000_000_000 }
   }
 
-  @Test func `a clock that merely goes is not believed`() {
+  @Test func `a system clock that is not synchronized is not believed`() {
     let time = time()
     #expect(time.known == nil)
     readings.error.withLock { $0 = .milliseconds(20) }
@@ -39,7 +39,7 @@ struct HostTimeTests {
     #expect(time.known?.sigma == .seconds(4))
   }
 
-  @Test func `confirmed time is carried on, and grows less sure`() throws {
+  @Test func `a confirmed time is carried on, and its sigma grows`() throws {
     let time = time()
     time.confirm(UTCTime(nanosecondsSince1970: 5_000_000_000_000), at: clock.now)
     pass(10_000)
@@ -48,7 +48,7 @@ struct HostTimeTests {
     #expect(known.sigma == .seconds(2))
   }
 
-  @Test func `where the clocks disagree, since the machine has slept or one was set, nothing is known`() {
+  @Test func `the time is unknown if the clocks disagree, because the machine was suspended or a clock was set`() {
     let time = time()
     time.confirm(UTCTime(nanosecondsSince1970: 5_000_000_000_000), at: clock.now)
     pass(100, ofSystem: 160)
@@ -60,12 +60,12 @@ struct HostTimeTests {
   private let place = ReceiverKnowledge.Position(
     latitudeDegrees: 48, longitudeDegrees: 11, altitudeHAEMetres: nil, sigmaMetres: 10)
 
-  @Test func `a place is less sure the older it is, until it is of no use`() {
+  @Test func `a place is less accurate the older it is, until it is dropped`() {
     #expect(place.aged(by: .seconds(60))?.sigmaMetres == 1210)
     #expect(place.aged(by: .seconds(5 * 3600)) == nil)
   }
 
-  @Test func `without the time the age of what was written down is not known`() {
+  @Test func `without the time, the age of stored knowledge is unknown`() {
     let knowledge = ReceiverKnowledge(receiver: "x", savedAt: 1_000_000_000_000, place: place)
     #expect(knowledge.age(at: clock.now, nil) == nil)
     let later = KnownTime(

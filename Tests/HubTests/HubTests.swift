@@ -38,7 +38,7 @@ struct HubTests {
     hub.state(rateHz: 100).subscribe(as: .client(name), receiveValue: { states.append($0) })
   }
 
-  @Test func `nothing is powered until somebody subscribes, and nothing after they have left`() async {
+  @Test func `no device is powered before a client subscribes or after the last one has left`() async {
     #expect(!gpsIsOn && !imuIsOn)
     #expect(hub.devices.allSatisfy { $0.power == .off && $0.wakes == 0 })
     let states = Recorder<FusedState>()
@@ -72,12 +72,12 @@ struct HubTests {
     #expect(abs(rates.x + 1) < 0.2)
   }
 
-  @Test func `looking at the devices wakes none of them`() {
+  @Test func `reading the devices' status wakes none of them`() {
     for _ in 0..<100 { _ = hub.devices }
     #expect(hub.devices.allSatisfy { $0.wakes == 0 })
   }
 
-  @Test func `the position is where the vehicle is`() async throws {
+  @Test func `the fused position is the vehicle's`() async throws {
     let states = Recorder<FusedState>()
     let subscription = subscribe(states)
     @Sendable func isThere(_ state: FusedState) -> Bool {
@@ -95,7 +95,7 @@ struct HubTests {
   }
 
   @Test(arguments: [I2CFault.noAcknowledge, .timeOut])
-  func `an IMU that does not answer is a state with a reason, delays nobody, and comes back by itself`(
+  func `an IMU that does not answer fails with a reason, delays no other device, and recovers by itself`(
     _ fault: I2CFault
   ) async {
     hardware.imu.inject(fault)
@@ -116,7 +116,7 @@ struct HubTests {
 
   /// After a dip of its supply, or on a stuck bus, a chip still answers, but measures nothing.
   @Test(arguments: [nil, .stuck(0), .stuck(0xFF)] as [I2CFault?])
-  func `an IMU that measures nothing any more is a state with a reason, and comes back by itself`(
+  func `an IMU that stops measuring fails with a reason, and recovers by itself`(
     _ fault: I2CFault?
   ) async {
     let states = Recorder<FusedState>()
@@ -135,7 +135,7 @@ struct HubTests {
     watching?.cancel()
   }
 
-  @Test func `a receiver that hangs up is a state with a reason and comes back by itself`() async {
+  @Test func `a receiver whose port hangs up fails with a reason, and recovers by itself`() async {
     let states = Recorder<FusedState>()
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.receiver?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
@@ -151,7 +151,7 @@ struct HubTests {
     watching?.cancel()
   }
 
-  @Test func `shutting down powers everything off although somebody listens`() async {
+  @Test func `shutting down switches everything off although a client still listens`() async {
     let states = Recorder<FusedState>()
     let subscription = subscribe(states)
     _ = await states.first { $0.mode == .fused }
@@ -161,7 +161,7 @@ struct HubTests {
     subscription.cancel()
   }
 
-  @Test func `once nobody listens the last state is asleep, with the last known position and nothing else`()
+  @Test func `after the last client has left, the state is asleep with only the last known position`()
     async throws
   {
     let states = Recorder<FusedState>()

@@ -11,7 +11,7 @@ struct IIOBoardFileTests {
     try Board(json5: Array("{ name: 'x', devices: { \(devices) } }".utf8), file: "board")
   }
 
-  @Test func `a sensor that is two devices, and others that are one`() throws {
+  @Test func `an IIO sensor may consist of one kernel device or of two`() throws {
     let board = try read(
       """
       imu: { driver: 'iio', kind: 'imu', names: ['lsm6dsox_accel', 'lsm6dsox_gyro'], address: 0x6a, rateHz: 104,
@@ -60,7 +60,7 @@ struct IIOBoardFileTests {
     ),
   ]
 
-  @Test(arguments: mistakes) func `mistakes are told with their lines`(_ text: String, _ message: String) {
+  @Test(arguments: mistakes) func `mistakes are reported with their lines`(_ text: String, _ message: String) {
     #expect {
       try read(text)
     } throws: {

@@ -22,7 +22,7 @@ struct IdleHubTests {
   private let clock = ManualClock()
   private let terminal = PseudoTerminal()
 
-  @Test func `with budgets and fences nothing waits for a time before somebody comes, and after the last has left`()
+  @Test func `with budgets and fences, no timer is set before the first client comes or after the last has left`()
     async throws
   {
     let wire = ScheduleBench.Wire(terminal.path, SimulatedHardware(clock: clock), clock)

@@ -76,7 +76,7 @@ struct KeptKnowledgeTests {
   private func knowsTime(_ epochs: [GNSSObservation]) -> Bool { epochs.contains(where: \.isTimeConfirmed) }
 
   @Test(arguments: Self.cases)
-  private func `knowledge is given back, and the receiver does not start cold`(_ its: Case) async throws {
+  private func `a receiver gets its stored knowledge back, and does not start cold`(_ its: Case) async throws {
     let receiver = receiver(its.personality)
     let hub = try hub(its.driver, its.personality)
     // With `auto`, a fix may come before the driver has asked the receiver for its identity, so wait for later epochs.
@@ -97,7 +97,7 @@ struct KeptKnowledgeTests {
     await hub.isOff()
   }
 
-  @Test func `with a battery nothing is asked of it, and nothing given`() async throws {
+  @Test func `a receiver with a battery is neither asked for its knowledge nor given any`() async throws {
     let receiver = receiver(.ublox10)
     let hub = try hub("ublox", .ublox10, battery: nil)
     for _ in 1...2 { try await visit(hub) { !$0.isEmpty } }
@@ -107,7 +107,9 @@ struct KeptKnowledgeTests {
   }
 
   @Test(arguments: [true, false])
-  func `a receiver that refuses, or does not answer, starts cold, which is said once`(_ refuses: Bool) async throws {
+  func `a receiver that refuses knowledge or does not answer starts cold, with one warning`(_ refuses: Bool)
+    async throws
+  {
     let receiver = receiver(.ublox10)
     receiver.setFaults { faults in
       if refuses { faults.refused = [Self.database] } else { faults.ignored = [Self.database] }
@@ -134,7 +136,9 @@ struct KeptKnowledgeTests {
     await hub.isOff()
   }
 
-  @Test func `a receiver whose supply is off for less than a tick of the clock is identified again`() async throws {
+  @Test func `a receiver is identified again even if its supply was off for less than a tick of the clock`()
+    async throws
+  {
     try await KeptKnowledgeTests(clock: SteppedClock(tick: .milliseconds(100))).visitThreeTimes()
   }
 
@@ -151,7 +155,7 @@ struct KeptKnowledgeTests {
     await hub.isOff()
   }
 
-  @Test func `another one in its place is not told what it knew`() async throws {
+  @Test func `a second receiver in the same place does not get the first one's satellite data`() async throws {
     let receiver = receiver(.ublox10)
     let hub = try hub("ublox", .ublox10)
     try await visit(hub, until: knowsTime)
@@ -214,7 +218,7 @@ struct KeptKnowledgeTests {
     Old(name: "an hour old", hours: 1, isGiven: true), Old(name: "five hours old", hours: 5, isGiven: false),
     Old(name: "another's", hours: 1, receiver: "u-blox NEO-M8N-0, protocol 18.00", isGiven: false),
   ])
-  private func `knowledge stored by an earlier hub is given where it is still true`(_ old: Old) async throws {
+  private func `knowledge stored by an earlier hub is given back if it is still valid`(_ old: Old) async throws {
     let receiver = receiver(.ublox10)
     let hub = try hub("ublox", .ublox10)
     let machine = hub.machine

@@ -35,12 +35,12 @@ struct LearnedIdleTimeoutTests {
     #expect(after.contains { $0.contains(" start takes 0.04 s and 0.4 mJ, from 1 start") }, "\(after)")
   }
 
-  @Test func `without history its idle timeout is as long as a restart costs`() {
+  @Test func `without history, the idle timeout is the time in which staying on costs as much as a restart`() {
     let decision = LearnedIdleTimeout().decide(costs)
     #expect(decision.ground == .noHistory && abs(decision.seconds - 28) < 1e-9)
   }
 
-  @Test func `it learns a period and stays on across it, or not at all where that is cheaper`() {
+  @Test func `the idle timeout covers a learned period, or is zero where that is cheaper`() {
     var often = LearnedIdleTimeout()
     live(Array(repeating: 12, count: 10), with: &often)
     let decision = often.decide(costs)
@@ -56,7 +56,7 @@ struct LearnedIdleTimeoutTests {
   }
 
   @Test(arguments: [(60.0, 12.0), (12.0, 60.0), (7200.0, 3.0)])
-  func `a wrong lesson is unlearnt within ten starts`(_ old: Double, _ new: Double) {
+  func `a wrong learned value is corrected within ten starts`(_ old: Double, _ new: Double) {
     var idleTimeout = LearnedIdleTimeout()
     live(Array(repeating: old, count: 200), with: &idleTimeout)
     live(Array(repeating: new, count: 10), with: &idleTimeout)
@@ -64,7 +64,7 @@ struct LearnedIdleTimeoutTests {
     #expect(new < 28 ? (new...1.3 * new).contains(seconds) : seconds == 0, "\(seconds)")
   }
 
-  @Test func `a visit without a fix, however long, hardly changes what a restart is taken to cost`() {
+  @Test func `a visit without a fix, however long, hardly changes the expected cost of a restart`() {
     var idleTimeout = LearnedIdleTimeout()
     live(Array(repeating: 600, count: 20), with: &idleTimeout, startSeconds: 1.5)
     idleTimeout.restarts.started(after: 600, joules: costs.watts * 3600, seconds: 3600, isComplete: false)
@@ -93,8 +93,8 @@ struct LearnedIdleTimeoutTests {
     #expect(abs(idleTimeout.decide(costs).breakEvenSeconds / new - 1) < 0.5)
   }
 
-  @Test func `its idle timeout is never beyond break-even, nor costs more than twice the optimum, whoever comes when`()
-  {
+  @Test
+  func `the idle timeout never exceeds break-even and costs at most twice the optimum, for any pattern of visits`() {
     var chance = SeededRandom()
     for _ in 0..<40 {
       var idleTimeout = LearnedIdleTimeout()
@@ -120,7 +120,7 @@ struct LearnedIdleTimeoutTests {
     }
   }
 
-  @Test func `a restart that was dear once is tried again though every visitor comes during the idle timeout`() {
+  @Test func `an expensive restart is tried again even if every client comes back during the idle timeout`() {
     var idleTimeout = LearnedIdleTimeout()
     live(Array(repeating: 20, count: 10), with: &idleTimeout)
     for _ in 0..<3 { idleTimeout.restarts.started(after: 600, joules: costs.watts * 300, seconds: 300) }
@@ -138,7 +138,7 @@ struct LearnedIdleTimeoutTests {
     #expect(starts <= 10)
   }
 
-  @Test func `a restart that is as dear as was learnt is tried so seldom that it hardly shows`() {
+  @Test func `a restart that stays expensive is tried only seldom, which costs little`() {
     var idleTimeout = LearnedIdleTimeout()
     live(Array(repeating: 600, count: 4), with: &idleTimeout)
     // The visits continue until the pattern is learned.
@@ -157,7 +157,7 @@ struct LearnedIdleTimeoutTests {
     #expect(cost <= 1.06 * costs.watts * 12 * 1000, "\(cost) J")
   }
 
-  @Test func `a restart that is tried is over with the start, though it was for a fix on a schedule`() {
+  @Test func `a trial restart ends with the start, even if a scheduled fix caused it`() {
     var idleTimeout = LearnedIdleTimeout()
     live(Array(repeating: 600, count: 4), with: &idleTimeout)
     for _ in 0..<1000 where idleTimeout.decide(costs).ground != .trial { live([12], with: &idleTimeout) }
@@ -175,13 +175,13 @@ struct LearnedIdleTimeoutTests {
     #expect(decision.ground == .learnt && decision.seconds >= 12, "\(decision)")
   }
 
-  @Test func `where sleeping saves nothing that is said`() {
+  @Test func `if sleeping saves nothing, the device's explanation says so`() {
     let decision = LearnedIdleTimeout().decide(.init(watts: 0, assumedJoules: 1))
     #expect(decision.ground == .nothingToSave && decision.reason.contains("save nothing"))
   }
 
   /// The measured saving of a rest is only the noise of a supply monitor.
-  @Test func `where sleeping saves next to nothing its idle timeout has an end`() {
+  @Test func `if sleeping saves next to nothing, the idle timeout is at most a week`() {
     let noise = LearnedIdleTimeout.Costs(watts: 5e-20, assumedJoules: 0)
     var idleTimeout = LearnedIdleTimeout()
     idleTimeout.restarts.started(after: 60, joules: 2.8, seconds: 28)

@@ -32,7 +32,7 @@ struct MakingSafeTests {
     return reports.withLock { $0 }?.first ?? SafetyReport()
   }
 
-  @Test func `a line that hangs keeps no other line high and no chip awake, and is named`() throws {
+  @Test func `a line that hangs keeps no other line high and no chip awake, and is reported`() throws {
     let hardware = FaultyHardware()
     hardware.set(.hangs, line: "gps-power")
     let hub = try hub(
@@ -58,7 +58,7 @@ struct MakingSafeTests {
     #expect(hardware.waits(for: false, of: "gps-power"))
   }
 
-  @Test func `chips that hang keep no line high, and do not hold up a start`() throws {
+  @Test func `chips that hang keep no line high and do not delay the start`() throws {
     let hardware = FaultyHardware()
     hardware.setHangs(true, at: 0x68)
     hardware.setHangs(true, at: 0x69)

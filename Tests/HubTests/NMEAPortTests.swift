@@ -7,7 +7,7 @@ struct NMEAPortTests {
     try Board(json5: Array("{ name: 'x', \(text) }".utf8), file: "board")
   }
 
-  @Test func `one object, a list of some, or none`() throws {
+  @Test func `the key nmea has one object, a list of objects, or none`() throws {
     #expect(try board("").nmea.isEmpty)
     #expect(try board("nmea: {}").nmea.map(\.feed) == [Board.NMEAFeed(source: .receiver)])
     let ports = try board(
@@ -51,7 +51,7 @@ struct NMEAPortTests {
     ("nmea: { rateHz: 5 }", "'nmea.rateHz' must be left out"),
     ("nmea: { source: 'fused', rateHz: 0 }", "'nmea.rateHz' must be a number from 0.1 to 100"),
   ])
-  func `a wrong setting is named`(_ text: String, _ message: String) {
+  func `an invalid setting is reported`(_ text: String, _ message: String) {
     do throws(BoardError) {
       _ = try board(text)
       Issue.record("taken for right")
@@ -64,7 +64,9 @@ struct NMEAPortTests {
     ("$GPRMC,1,2*00\r", true), ("$GNRMC,1", true), ("$GPGGA,1", false), ("$PQRMC*00", true), ("$PUBX,00,1", true),
     ("$PUBX*00", true), ("$PMTK001,1", false), ("$GPRMCX,1", false), ("$RMC,1", false), ("$", false), ("", false),
   ])
-  func `a sentence is chosen by its formatter, a maker's own by its beginning`(_ sentence: String, _ isChosen: Bool) {
+  func `a sentence is selected by its formatter, a proprietary one by its first letters`(
+    _ sentence: String, _ isChosen: Bool
+  ) {
     let choice = SentenceChoice(names: ["RMC", "PUBX"])
     #expect(choice.contains(sentence: Array(sentence.utf8)) == isChosen)
     #expect(SentenceChoice.all.contains(sentence: Array(sentence.utf8)))

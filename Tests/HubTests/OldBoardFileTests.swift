@@ -7,7 +7,7 @@ struct OldBoardFileTests {
     String(decoding: try OldBoardFile.converted(json5: Array(text.utf8), file: "board"), as: UTF8.self)
   }
 
-  @Test func `comments and other keys stay as they are`() throws {
+  @Test func `converting an old board file keeps its comments and other keys`() throws {
     let old = """
       // A board.
       {
@@ -56,13 +56,13 @@ struct OldBoardFileTests {
     "{ name: 'x'\n, gps: { port: 'p' }\n, imu: { chip: 'mpu-6050', bus: 'b' }\n, motion: 'free' }",
     "{ gps: { port: 'p' },\n imu: {\n  bus: 'b',\n  chip: 'mpu-6050' },\n name: 'x' }",
   ])
-  func `however it is written, it is the same board`(_ old: String) throws {
+  func `an old board file converts to the same board however it is written`(_ old: String) throws {
     let board = try Board(json5: Array(try converted(old).utf8), file: "board")
     #expect(Set(board.devices.map(\.id)) == ["gps", "imu"])
     #expect(board.receiver?.port == "p" && board.imu?.place.bus == "b")
   }
 
-  @Test func `a file that has both forms is left to its owner`() {
+  @Test func `a file with both the old and the new form is not converted`() {
     #expect(throws: BoardError.self) { try converted("{ name: 'x', devices: {}, gps: { port: 'p' } }") }
   }
 }

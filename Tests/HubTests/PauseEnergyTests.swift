@@ -18,7 +18,9 @@ struct PauseEnergyTests {
   private let margin = (part: 0.25, milliwattHours: 0.02)
 
   @Test(arguments: ReceiverPersonality.allCases, [1, 10, 60])
-  func `the chosen way takes no more than any other`(_ personality: ReceiverPersonality, _ minutes: Int) throws {
+  func `the chosen sleep mode uses no more energy than any other`(_ personality: ReceiverPersonality, _ minutes: Int)
+    throws
+  {
     for isSwitched in [true, false] {
       for hasBattery in [true, false] where hasBattery || isSwitched && personality.driver.isHelped {
         let text = (isSwitched ? Self.switch : "") + (hasBattery ? "" : ", backupBattery: false")

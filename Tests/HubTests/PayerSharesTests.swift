@@ -9,7 +9,7 @@ import Testing
 /// The shares of energy of a device with many holders.
 @Suite(.timeLimit(.minutes(10)))
 struct PayerSharesTests {
-  @Test func `a crowd that has left is forgotten, and visitors who come and go are not kept`() {
+  @Test func `clients that have left are forgotten`() {
     var shares = PayerShares()
     let crowd = (0..<200).map { Holder.client("watch[\($0)]") }
     for holder in crowd { shares.add(holder) }
@@ -21,7 +21,7 @@ struct PayerSharesTests {
     #expect(shares.payers?.payers.isEmpty == true)
   }
 
-  @Test func `payers stand in the order in which they came, and those behind the twelfth together`() {
+  @Test func `payers are listed in the order in which they came, and those after the twelfth together`() {
     var shares = PayerShares()
     for name in ["watch[1]", "gpsd 192.0.2.7:40000", "watch[2]"] { shares.add(.client(name)) }
     #expect(shares.payers?.payers.map(\.name) == ["watch", "gpsd 192.0.2.7"])
@@ -33,7 +33,7 @@ struct PayerSharesTests {
     #expect(abs((many.last?.part ?? 0) - 0.4) < 1e-9)
   }
 
-  @Test func `a client that holds a device in several ways has one share, and no account passes for a policy`() {
+  @Test func `a client that holds a device in several ways has one share, and cannot use the name of a policy`() {
     var shares = PayerShares()
     let phone = Holder("web 127.0.0.1:1", id: HolderID(), payer: "web 127.0.0.1")
     for holder in [phone, phone.wanting([.position]), "log"] { shares.add(holder) }
@@ -45,7 +45,7 @@ struct PayerSharesTests {
     #expect(EnergyByClient.Payers(holders: ["(linger)"]).payers.map(\.name) == [EnergyByClient.others])
   }
 
-  @Test func `with a thousand clients each account has the share of its clients, and the sum is the energy used`()
+  @Test func `with a thousand clients, each account has the share of its clients, and the sum is the energy used`()
     async throws
   {
     let clock = ManualClock()

@@ -61,7 +61,7 @@ struct PowerRailTests {
     return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware, clock: clock)
   }
 
-  @Test func `a pause too short for one device is too short for all on its switch`() async throws {
+  @Test func `the longest minimum time off of all devices on a switch applies to each of them`() async throws {
     let hardware = WatchedHardware()
     let clock = ManualClock()
     let hub = try hub(hardware, gps: line + "minimumOffSeconds: 8, minimumOnSeconds: 6, ", imu: line, clock: clock)
@@ -98,7 +98,7 @@ struct PowerRailTests {
     try #require(hub.devices.first { $0.id == id })
   }
 
-  @Test func `a shared supply comes on for the first device and goes off after the last`() async throws {
+  @Test func `a shared supply goes on for the first device and off after the last`() async throws {
     let hardware = WatchedHardware()
     let hub = try hub(hardware, gps: line, imu: line)
     let samples = Recorder<Void>()
@@ -125,7 +125,7 @@ struct PowerRailTests {
     watching?.cancel()
   }
 
-  @Test func `a device on a supply that is on already does not wait for its least time off`() async throws {
+  @Test func `a device on a supply that is already on does not wait for its minimum time off`() async throws {
     let clock = ManualClock()
     let hub = try hub(
       WatchedHardware(), gps: line + "minimumOffSeconds: 20, ", imu: line + "minimumOffSeconds: 20, ", clock: clock)
@@ -148,7 +148,7 @@ struct PowerRailTests {
     await hub.isOff()
   }
 
-  @Test func `a least time off holds over a restart`() async throws {
+  @Test func `a minimum time off also applies across a restart of the hub`() async throws {
     let clock = ManualClock()
     let old = Machine(hardware: WatchedHardware(), clock: clock)
     let text = """
@@ -210,7 +210,7 @@ struct PowerRailTests {
     watching?.cancel()
   }
 
-  @Test func `a device without a switch is asleep and not off, and draws what it draws`() async throws {
+  @Test func `a device without a switch is asleep instead of off, and its energy still counts`() async throws {
     let hub = try hub(WatchedHardware(), gps: "currentMilliamperes: 1000, ", imu: "currentMilliamperes: 1000, ")
     #expect(hub.devices.map(\.power) == [.asleep, .asleep])
     let first = hub.devices.map(\.energyMilliwattHours)
@@ -250,7 +250,7 @@ struct PowerRailTests {
     #expect(try status("imu", of: hub).warning == nil && hub.switchProblems.isEmpty)
   }
 
-  @Test func `a chip without a switch in its idle timeout is not put to sleep under its reader`() async throws {
+  @Test func `a chip without a switch that is read again within its idle timeout is not put to sleep`() async throws {
     // The receiver's switch also powers the simulated chip.
     let text = """
       { name: "test", devices: { gps: { driver: "nmea", port: "simulated/gps", speed: 9600, power: { \(line) } },
@@ -316,7 +316,7 @@ struct PowerRailTests {
       ("lsm6dsox", 0x6C, [[0x10, 0], [0x11, 0]]), ("mpu-6050", 0xEA, []),
       ("lsm6dsox", nil, []),
     ] as [(String, UInt8?, [[UInt8]])])
-  func `a chip without a switch that a killed hub left awake is put to sleep, and no other`(
+  func `a chip without a switch that a killed hub left awake is put to sleep, and no other chip is`(
     _ driver: String, _ identity: UInt8?, _ writes: [[UInt8]]
   ) throws {
     let hardware = NotingHardware(identity: identity)

@@ -52,7 +52,7 @@ struct PowerScopeTests {
   }
 
   @Test(arguments: Breakage.allCases)
-  func `after any failure on the way up, the line is driven low and released`(_ breakage: Breakage) async throws {
+  func `after any failure during power-on, the line is driven low and released`(_ breakage: Breakage) async throws {
     let device =
       breakage == .port
       ? #"devices: { gps: { driver: "nmea", port: "/dev/none", power: { switch: "gpio", chip: "c", line: "supply" } } }"#
@@ -71,7 +71,7 @@ struct PowerScopeTests {
     watching.cancel()
   }
 
-  @Test func `a switch is not worked every second for a port that is not there`() async throws {
+  @Test func `a switch is not operated every second for a missing port`() async throws {
     let board =
       #"{ name: "x", devices: { gps: { driver: "nmea", port: "/dev/none", "#
       + #"power: { switch: "gpio", chip: "c", line: "supply", lingerSeconds: 0 } } } }"#

@@ -94,7 +94,7 @@ struct RailEnergyTests {
 
   @Test
   func
-    `the energy per client on a measured line adds up to what flows, across a reload and a restart in the middle of a wake`()
+    `the energy per client on a measured line adds up, across a reload and a restart during a wake`()
     async throws
   {
     let bench = try Self.bench()

@@ -17,7 +17,7 @@ struct RailMachineTests {
     return machine
   }
 
-  @Test func `a line that cannot be driven low counts as on, and is tried again ever less often until it is low`() {
+  @Test func `a line that cannot be driven low counts as on, and is retried ever less often until it is low`() {
     var machine = switchedOn(for: "gps")
     #expect(machine.release(for: "gps", at(1)) == .driveLow)
     #expect(machine.droveLow(broken, at(1)) == .lookAgain(at: at(2)))
@@ -30,7 +30,7 @@ struct RailMachineTests {
     #expect(machine.look(at(5)) == .nothing)
   }
 
-  @Test func `a supply that was cut as its last run released it is not lost to the next run`() {
+  @Test func `a supply that was cut while the last run released it is available to the next run`() {
     var machine = switchedOn(for: "gps")
     #expect(machine.release(for: "gps", at(1)) == .driveLow)
     // The line hangs for a while.
@@ -40,7 +40,7 @@ struct RailMachineTests {
     #expect(machine.droveHigh(for: "gps", minimumOn: .zero, .high, at(5)).onSince == at(5))
   }
 
-  @Test func `every stop of a device on it tries again at once`() {
+  @Test func `a line that could not be driven low is retried at once when any of its devices stops`() {
     var machine = switchedOn(for: "gps")
     _ = machine.release(for: "gps", at(1))
     _ = machine.droveLow(broken, at(1))
@@ -50,7 +50,7 @@ struct RailMachineTests {
     #expect(machine.release(for: "imu", at(1.2)) == .driveLow)
   }
 
-  @Test func `a chip that has never been there is not known to be on`() {
+  @Test func `a missing GPIO chip's supply does not count as on`() {
     var machine = RailMachine(isSwitched: true, now: at(0))
     #expect(machine.makeSafe() == .driveLow)
     #expect(machine.droveLow(.notFound("GPIO chip"), at(0)) == .lookAgain(at: at(1)))
@@ -61,8 +61,7 @@ struct RailMachineTests {
   }
 
   @Test
-  func `a supply stays on for its least time whatever ends its user, and a cut and the end of the process do not wait`()
-  {
+  func `a supply stays on for its minimum time when its user ends, but not after a cut or at the end of the process`() {
     var machine = switchedOn(for: "gps", minimumOn: .seconds(6))
     #expect(machine.release(for: "gps", at(2)) == .lookAgain(at: at(6)))
     #expect(machine.supply.isOn)
@@ -77,7 +76,7 @@ struct RailMachineTests {
     #expect(ending.end(at(3)) == .driveLow)
   }
 
-  @Test func `a device that is cut off while its line is being driven does not get it`() {
+  @Test func `a device that is cut off while its line is being driven does not get the supply`() {
     var machine = RailMachine(isSwitched: true, now: at(0))
     #expect(machine.require(for: "gps", minimumOff: .zero, minimumOn: .zero, at(0)) == .driveHigh)
     #expect(machine.require(for: "imu", minimumOff: .zero, minimumOn: .zero, at(1)) == .busy)
@@ -86,7 +85,7 @@ struct RailMachineTests {
     #expect(since == nil && effect == .driveLow)
   }
 
-  @Test func `the least time off counts from the last level, and a hub before this one has had it too`() {
+  @Test func `the minimum time off counts from the last level, including that of an earlier hub`() {
     var machine = RailMachine(isSwitched: true, now: at(0))
     #expect(machine.offEnd(.seconds(20)) == nil)
     machine.wasOff(since: at(-5))

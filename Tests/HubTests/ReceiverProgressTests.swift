@@ -30,7 +30,7 @@ struct ReceiverProgressTests {
 
   private func count(_ name: String) -> Int { hub.devices[0].counters.first { $0.name == name }?.value ?? 0 }
 
-  @Test func `output without an epoch is counted`() async {
+  @Test func `a receiver's output without an epoch is counted`() async {
     _ = await statuses.first { $0.power == .acquiring }
     for _ in 0..<20 { terminal.write(nmeaLine("GPTXT,01,01,02,no antenna") + "$GPRMC,broken*00\r\n") }
     #expect(eventually { count("sentences") == 20 && count("badChecksum") == 20 })
@@ -39,7 +39,7 @@ struct ReceiverProgressTests {
     await hub.isOff()
   }
 
-  @Test func `ten seconds after its last position it is acquiring again, although it goes on talking`() async {
+  @Test func `a receiver that keeps sending counts as acquiring ten seconds after its last position`() async {
     _ = await statuses.first { $0.power == .acquiring }
     // The second epoch ends the first, and the silence after it ends the second.
     terminal.write(position(10) + position(11))
@@ -59,7 +59,7 @@ struct ReceiverProgressTests {
     await hub.isOff()
   }
 
-  @Test func `what it states that cannot be true is counted and named, until a minute after the last of it`() async {
+  @Test func `a receiver's impossible values are counted, and named until a minute after the last one`() async {
     _ = await statuses.first { $0.power == .acquiring }
     func epoch(_ second: Int, height: String, knots: String = "1.0") -> String {
       let place = "5231.00\(second),N,01322.0000,E"
@@ -94,7 +94,7 @@ struct ReceiverProgressTests {
     await hub.isOff()
   }
 
-  @Test func `while it does not use inertial sensors of its own that is reported as a warning`() async {
+  @Test func `a receiver that does not use its own inertial sensors is reported as a warning`() async {
     _ = await statuses.first { $0.power == .acquiring }
     func epochs(_ seconds: ClosedRange<UInt8>, fusion mode: UInt8) -> [UInt8] {
       seconds.flatMap { second in

@@ -28,7 +28,7 @@ struct ReceiverRestartTests {
   ]
 
   @Test(arguments: cases)
-  private func `frozen, it is told to start hot, is set again, and is believed again`(_ its: Case) async throws {
+  private func `a frozen receiver is restarted hot, configured again, and believed again`(_ its: Case) async throws {
     let board = try Board(
       json5: Array(
         """
@@ -73,7 +73,7 @@ struct ReceiverRestartTests {
     await hub.isOff()
   }
 
-  @Test func `where commands are forbidden, that is said, and the receiver is not believed`() async throws {
+  @Test func `a frozen receiver that must not get commands is reported, and its fixes are not believed`() async throws {
     let board = try Board(
       json5: Array(
         """
@@ -106,7 +106,7 @@ struct ReceiverRestartTests {
     await hub.isOff()
   }
 
-  @Test func `where its supply is switched that is done, and nothing said`() async throws {
+  @Test func `a frozen receiver with a switch is restarted by its supply, without a warning`() async throws {
     let board = try Board(
       json5: Array(
         """
@@ -139,7 +139,7 @@ struct ReceiverRestartTests {
     #expect(!hardware.powerLines.level("ublox-8-power"))
   }
 
-  @Test func `where others keep its supply on it is told by its own command`() async throws {
+  @Test func `a frozen receiver whose supply other devices keep on is restarted by a command`() async throws {
     let board = try Board(
       json5: Array(
         """

@@ -10,7 +10,7 @@ struct ReceiverSettingsTests {
     try Board(json5: Array("{ name: 'x',\n devices: { gps: { port: 'p',\n \(receiver) } } }".utf8), file: "board")
   }
 
-  @Test func `all that can be set is understood`() throws {
+  @Test func `all receiver settings are understood`() throws {
     let board = try read(
       """
       driver: "ublox", rateHz: 5, constellations: ["gps", "galileo"], dynamicModel: "automotive", powerMode: "full",
@@ -32,7 +32,7 @@ struct ReceiverSettingsTests {
     #expect(try read(#"driver: "ublox", \#(power), backupBattery: false }"#).receiver?.power.hasBackupBattery == false)
   }
 
-  @Test func `how it rests may be left to the hub`() throws {
+  @Test func `the board file may leave a receiver's sleep mode to the hub`() throws {
     let power = try #require(try read("driver: 'ublox', power: { sleep: 'auto' }").receiver).power
     #expect(power.choosesSleep && power.sleep == nil)
     // Without a switch, this is the current of the sleep mode that draws the least.
@@ -42,7 +42,7 @@ struct ReceiverSettingsTests {
     #expect(switched.power.choosesSleep && switched.power.restMilliwatts == 0)
   }
 
-  @Test func `a receiver that is set otherwise is read anew`() throws {
+  @Test func `a change of a receiver's settings requires another reader`() throws {
     let one = try #require(try read(#"driver: "ublox", rateHz: 5"#).receiver)
     let other = try #require(try read(#"driver: "ublox", rateHz: 2"#).receiver)
     #expect(one.isRead(like: one) && !one.isRead(like: other))

@@ -117,7 +117,7 @@ struct ReceiverSleepTests {
     await hub.isOff()
   }
 
-  @Test func `asleep it keeps its supply and lets go of the tty, until the hub ends`() async throws {
+  @Test func `a sleeping receiver keeps its supply and releases its tty, until the hub ends`() async throws {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: line + #"sleep: "backup","#)
@@ -140,7 +140,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `its supply goes before it wakes by itself`() async throws {
+  @Test func `a sleeping receiver loses its supply before it would wake by itself`() async throws {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: line + #"sleep: "backup","#)
@@ -162,7 +162,8 @@ struct ReceiverSleepTests {
     receiver.requests.values.count { Self.kind($0) == 0x0241 }
   }
 
-  @Test func `without a switch it is put to sleep again before it wakes by itself`() async throws {
+  @Test func `a sleeping receiver without a switch is put to sleep again before it would wake by itself`() async throws
+  {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: #"sleep: "backup","#)
@@ -185,7 +186,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `a receiver that was put to sleep at a start is put to sleep again as well`() async throws {
+  @Test func `a receiver that was put to sleep at the hub's start is also put to sleep again later`() async throws {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: #"sleep: "backup","#)
@@ -198,7 +199,9 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `on a supply that another device keeps on it is put to sleep again, and else loses it`() async throws {
+  @Test func `a sleeping receiver is put to sleep again while another device holds its supply, and otherwise loses it`()
+    async throws
+  {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: line + #"sleep: "backup","#)
@@ -219,7 +222,8 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `awake as the hub ends it does not keep its supply to sleep by`() async throws {
+  @Test func `a receiver that is awake when the hub ends loses its supply instead of being put to sleep`() async throws
+  {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: line + #"sleep: "backup","#)
@@ -234,7 +238,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `a receiver that does not fall asleep loses its supply, and that is said`() async throws {
+  @Test func `a receiver that does not fall asleep loses its supply, and this is reported`() async throws {
     let receiver = Self.receiver { Self.kind($0) == 0x0241 ? .silence : Self.answer($0) }
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: line + #"sleep: "backup","#)
@@ -259,7 +263,8 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `a receiver that only its supply wakes gets that at once, and is told nothing in vain`() async throws {
+  @Test func `a receiver that only its supply can wake is switched at once, and gets no useless command`() async throws
+  {
     let receiver = ScriptedReceiver(wakes: false) { request in
       let text = String(decoding: request.prefix { $0 != UInt8(ascii: "*") }, as: UTF8.self)
       if text == "$PCAS06,0" { return .says(Array(nmeaLine("GPTXT,01,01,02,SW=URANUS5,V5.1.0.0").utf8)) }
@@ -329,7 +334,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `without sleep the supply goes as ever`() async throws {
+  @Test func `without a sleep mode, the supply is switched off`() async throws {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: line)
@@ -339,7 +344,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `a receiver without a switch is made safe by its sleep`() async throws {
+  @Test func `a receiver without a switch is made safe by putting it to sleep`() async throws {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: #"sleep: "backup","#)
@@ -363,7 +368,8 @@ struct ReceiverSleepTests {
     }
   }
 
-  @Test func `left to the hub it loses its supply, and sleeps once that has been dear, until the pause is too long`()
+  @Test
+  func `with sleep auto, a receiver sleeps once cold starts are known to be expensive, until the pause is too long`()
     async throws
   {
     let receiver = Self.receiver()
@@ -397,7 +403,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `left to the hub, a rest that is too long goes with the last for whom the supply is on`()
+  @Test func `with sleep auto, a sleep that lasted too long ends when the last other device releases the supply`()
     async throws
   {
     let receiver = Self.receiver()
@@ -422,7 +428,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `left to the hub, a rest lasts for its own time, whatever rest a reload has ended before`() async throws {
+  @Test func `with sleep auto, a sleep lasts for its own time, even if a reload ended an earlier sleep`() async throws {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let clock = hardware.clock
@@ -457,7 +463,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `left to the hub, one without a switch sleeps as deep as it can`() async throws {
+  @Test func `with sleep auto, a receiver without a switch uses its deepest sleep mode`() async throws {
     let receiver = Self.receiver()
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "auto","#)
     #expect(hub.makeSafe().isEmpty)
@@ -481,7 +487,8 @@ struct ReceiverSleepTests {
     await hub.isOff()
   }
 
-  @Test func `a first visit too short to ask who it is ends with that, and with its sleep`() async throws {
+  @Test func `after a first visit too short to identify the receiver, it is identified and put to sleep`() async throws
+  {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: #"sleep: "backup","#)
@@ -495,7 +502,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `a receiver that stays awake is shown so, with the reason and its power`() async throws {
+  @Test func `a receiver that stays awake is shown as awake, with the reason and its power`() async throws {
     let isDeaf = Guarded(true)
     let receiver = Self.receiver { isDeaf.withLock { $0 } ? .silence : Self.answer($0) }
     let hardware = WiredHardware(receiver)
@@ -513,7 +520,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `a run that fails ends with its sleep as well`() async throws {
+  @Test func `a receiver is also put to sleep after a run that failed`() async throws {
     // The receiver is silent once it has been configured, but still obeys.
     let receiver = Self.receiver { request in
       Self.kind(request) == 0x0608 && request.count == 14
@@ -527,7 +534,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `a receiver that talks on at another speed does not count as asleep`() async throws {
+  @Test func `a receiver that keeps sending at another speed does not count as asleep`() async throws {
     let receiver = Self.receiver { Self.kind($0) == 0x0241 ? .goesTo(38400, saying: []) : Self.answer($0) }
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
     try await wake(hub, receiver, settings: 1)
@@ -536,7 +543,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `a receiver that was left at another speed is made safe there`() throws {
+  @Test func `a receiver that was left at another speed is made safe at that speed`() throws {
     let receiver = ScriptedReceiver(speed: 38400, reacting: Self.answer)
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
     #expect(hub.makeSafe().isEmpty)

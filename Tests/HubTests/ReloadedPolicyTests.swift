@@ -15,7 +15,7 @@ struct ReloadedPolicyTests {
     return lease
   }
 
-  @Test func `a device that is held stays on, and has the new file's idle timeout and budget`() async throws {
+  @Test func `on a reload, a held device stays on and gets the new file's idle timeout and budget`() async throws {
     let bench = try ScheduleBench(lingerSeconds: 20)
     let lease = try Self.visit(bench)
     bench.pass(10)
@@ -44,7 +44,7 @@ struct ReloadedPolicyTests {
     await bench.end()
   }
 
-  @Test func `a device that is held stays on, and what it draws counts as the new file states it`() async throws {
+  @Test func `on a reload, a held device stays on and its power is counted as the new file states it`() async throws {
     let bench = try ScheduleBench(lingerSeconds: 20)
     let lease = try Self.visit(bench)
     bench.pass(10)
@@ -70,7 +70,7 @@ struct ReloadedPolicyTests {
     await bench.end()
   }
 
-  @Test func `the least time on is that of the new file, also during a device's idle timeout`() async throws {
+  @Test func `on a reload, the new file's minimum time on applies, also during an idle timeout`() async throws {
     let bench = try ScheduleBench(lingerSeconds: 20)
     let began = bench.clock.now
     let lease = try Self.visit(bench)
@@ -96,7 +96,7 @@ struct ReloadedPolicyTests {
     await bench.end()
   }
 
-  @Test func `a device's idle timeout counts from when it was left, longer, shorter or no more`() async throws {
+  @Test func `on a reload, a running idle timeout still counts from when the last client left`() async throws {
     let bench = try ScheduleBench(lingerSeconds: 20)
     let lease = try Self.visit(bench)
     bench.pass(5)
@@ -128,7 +128,7 @@ struct ReloadedPolicyTests {
     await bench.end()
   }
 
-  @Test func `fixes on a schedule come as the new budget allows`() async throws {
+  @Test func `after a reload, scheduled fixes come as the new budget allows`() async throws {
     let bench = try ScheduleBench()
     let got = Recorder<ScheduleBench.Got>()
     let lease = bench.subscribe("log[7]", Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45)), got)
@@ -147,7 +147,7 @@ struct ReloadedPolicyTests {
     await bench.end()
   }
 
-  @Test func `a hub that never enters service changes nothing`() async throws {
+  @Test func `a new hub that never takes over changes nothing`() async throws {
     let bench = try ScheduleBench(lingerSeconds: 20)
     let lease = try Self.visit(bench)
     bench.pass(5)

@@ -13,7 +13,7 @@ struct RequestedFixesTests {
 
   private static let minute = Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45))
 
-  @Test func `a fix that is due a little later comes along, which saves its start`() async throws {
+  @Test func `a fix that is due a little later is delivered early, which saves a start`() async throws {
     let bench = try Bench(lingerSeconds: 0, from: MonotonicInstant(nanoseconds: 2_000_000_000_000))
     // The durations of starts are learned first. With the assumed duration, both fixes would share a wake in any case.
     let learning = bench.subscribe("learner[1]", Self.minute, Recorder<Bench.Got>())
@@ -43,7 +43,7 @@ struct RequestedFixesTests {
     await bench.end()
   }
 
-  @Test func `a fix that may be of some age takes the last known one, and wakes nothing while there is one`()
+  @Test func `a fix that may have some age is the last known one, and wakes nothing while there is one`()
     async throws
   {
     let bench = try Bench(lingerSeconds: 0)
@@ -76,7 +76,7 @@ struct RequestedFixesTests {
     await bench.end()
   }
 
-  @Test func `one value wakes nothing if the last one is fresh enough, else the receiver for as long as it takes`()
+  @Test func `a request for one value wakes the receiver only if the last value is not good enough`()
     async throws
   {
     let bench = try Bench(lingerSeconds: 0)
@@ -111,7 +111,7 @@ struct RequestedFixesTests {
     await bench.end()
   }
 
-  @Test func `where a distance is asked for there are only the fixes that have moved that far`() async throws {
+  @Test func `a request with a distance gets only fixes that have moved that far`() async throws {
     let bench = try Bench(lingerSeconds: 0)
     let began = bench.clock.now
     // The board moves 30 m a minute.

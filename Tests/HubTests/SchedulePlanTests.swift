@@ -90,7 +90,7 @@ struct SchedulePlanTests {
   }
 
   @Test(arguments: [(4.0, 7.0), (20.0, 30.0), (1.0, 12.0)])
-  func `after ten learnt starts fixes come at their time, and the device is on for little else`(
+  func `after ten starts, fixes come at their time and the device is on for little else`(
     _ least: Double, _ most: Double
   ) {
     var chance = SeededRandom()
@@ -119,7 +119,7 @@ struct SchedulePlanTests {
     #expect(world.onSeconds - onSeconds < needed, "\(world.onSeconds - onSeconds) s on of \(needed)")
   }
 
-  @Test func `two of the same pace share each wake, whenever they came, and each has its fix at its time`() {
+  @Test func `two clients with matching intervals share each wake, and each gets its fix at its time`() {
     var world = World()
     world.add(1, SchedulePlanTests.minute)
     world.run(to: 100)
@@ -132,7 +132,7 @@ struct SchedulePlanTests {
     #expect(world.delivered.count { $0.id == 2 && $0.isMet } >= 10)
   }
 
-  @Test func `a client due a while later gets its fix at once, and the next one at its own time`() {
+  @Test func `a client that is due a while later gets its fix at once, and the next one at its own time`() {
     func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
     // A start takes two seconds.
     let lead: SchedulePlan.Lead = { _, _ in .seconds(2) }
@@ -161,7 +161,7 @@ struct SchedulePlanTests {
     #expect(plan.advance(to: at(798), lead: lead) == [] && plan.awake == [1])
   }
 
-  @Test func `a client that wants less is not given an old fix because another one wants more`() {
+  @Test func `a client that needs less accuracy does not get an old fix because another one needs more`() {
     var world = World()
     world.seconds = { 20 }
     world.add(1, Schedule(every: .seconds(60), accuracyMetres: 5, within: .seconds(45)))
@@ -173,7 +173,7 @@ struct SchedulePlanTests {
     #expect(ages.count == 10 && ages.allSatisfy { $0 <= 4 }, "\(ages)")
   }
 
-  @Test func `while the device is awake for others the fix is a fresh one`() {
+  @Test func `while another client keeps the device awake, the fix is a new one`() {
     var world = World()
     world.seconds = { 10 }
     world.add(1, SchedulePlanTests.minute)
@@ -184,7 +184,7 @@ struct SchedulePlanTests {
     #expect(ages.allSatisfy { $0 <= 1 }, "\(ages)")
   }
 
-  @Test func `a schedule that cannot be met says so at its time, and lets the device go each time`() {
+  @Test func `a schedule that cannot be met is reported at its time, and the device is released each time`() {
     var world = World()
     world.goodMetres = 30
     world.add(1, SchedulePlanTests.minute)
@@ -193,7 +193,7 @@ struct SchedulePlanTests {
     #expect(world.onSeconds <= Double(world.wakes) * 45.2)
   }
 
-  @Test func `a device that gives nothing is let go when time runs out`() {
+  @Test func `a device that gives nothing is released when the time for a fix is over`() {
     var world = World()
     world.isBroken = true
     world.add(1, Schedule(every: .seconds(300), accuracyMetres: 10, within: .seconds(45)))
@@ -201,7 +201,7 @@ struct SchedulePlanTests {
     #expect(world.isOff && world.delivered.map(\.isMet) == [false])
   }
 
-  @Test func `where nothing is received for a while nothing is learnt of that`() {
+  @Test func `a period without reception does not lengthen the learned start times`() {
     var world = World()
     world.add(1, SchedulePlanTests.minute)
     world.run(to: 900)
@@ -214,7 +214,7 @@ struct SchedulePlanTests {
     #expect(ages.allSatisfy { $0 <= 4 }, "\(ages)")
   }
 
-  @Test func `without anybody there is nothing to wait for`() {
+  @Test func `without clients, no timer is set`() {
     var plan = SchedulePlan()
     plan.add(1, SchedulePlanTests.minute, at: SchedulePlanTests.at(0))
     #expect(plan.nextInstant(lead: { _, _ in .zero }) == SchedulePlanTests.at(0))
@@ -222,7 +222,7 @@ struct SchedulePlanTests {
     #expect(plan.isEmpty && plan.nextInstant(lead: { _, _ in .zero }) == nil)
   }
 
-  @Test func `the first fix after a start is not taken, nor one from before it`() {
+  @Test func `neither the first fix after a start nor one from before the start is delivered`() {
     var plan = SchedulePlan()
     plan.add(1, SchedulePlanTests.minute, at: SchedulePlanTests.at(0))
     #expect(plan.advance(to: SchedulePlanTests.at(0), lead: { _, _ in .zero }) == [])
@@ -239,7 +239,7 @@ struct SchedulePlanTests {
     #expect(receive(3, 9) == [.settled(1), .keep(1)] && plan.awake.isEmpty)
   }
 
-  @Test func `a client on a standing board gets the last fix again, which wakes nothing, until it is too old`() {
+  @Test func `a client on a still board gets the last fix again without a wake, until it is too old`() {
     func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
     let lead: SchedulePlan.Lead = { _, _ in .seconds(5) }
     var plan = SchedulePlan()
@@ -264,7 +264,7 @@ struct SchedulePlanTests {
     #expect(plan.due(of: 1) == at(150))
   }
 
-  @Test func `a fix that is given again keeps its age, and is less sure with each hour`() throws {
+  @Test func `a fix that is delivered again keeps its time, and its sigma grows with each hour`() throws {
     let at = SchedulePlanTests.at(0)
     var state = FusedState(at: at + .seconds(1))
     #expect(ReusedFix(state) == nil)
@@ -291,7 +291,7 @@ struct SchedulePlanTests {
   }
 
   @Test(arguments: [(4.0, 20.0), (20.0, 4.0)])
-  func `a wrong lesson is unlearnt within ten starts`(_ old: Double, _ new: Double) {
+  func `a wrong learned value is corrected within ten starts`(_ old: Double, _ new: Double) {
     var times = AcquisitionTimes()
     let grade = AcquisitionTimes.Grade(of: 10)
     func lead() -> Double { times.lead(to: grade, after: .hot, firstFixSeconds: nil) }
@@ -306,7 +306,7 @@ struct SchedulePlanTests {
     #expect(times.lead(to: grade, after: .warm, firstFixSeconds: 30) > 30)
   }
 
-  @Test func `each start teaches all that it reached, and what is wanted is the widest radius within it`() {
+  @Test func `each start teaches the time to every accuracy that it reached`() {
     var times = AcquisitionTimes()
     var trace = AcquisitionTrace(.warm, at: SchedulePlanTests.at(0))
     for (second, radius) in [(1.0, 200.0), (2, 90), (3, 90), (4, 18), (5, 4), (6, 3)] {

@@ -25,7 +25,7 @@ struct SeveralDevicesTests {
   @Test(arguments: [
     ("lsm6dsox", 0x6A, SimulatedHardware.lsm6dsoxPowerLine), ("bmi160", 0x69, SimulatedHardware.bmi160PowerLine),
   ])
-  func `a chip of another maker gives the attitude that the vehicle has`(
+  func `a chip of another manufacturer gives the vehicle's attitude`(
     _ driver: String, _ address: Int, _ line: String
   ) async throws {
     let hub = try hub(
@@ -50,7 +50,7 @@ struct SeveralDevicesTests {
     "'ina226', bus: 'simulated/i2c'", "'nmea', port: 'simulated/gps'", "'nmea', port: 'simulated/gps2'",
     "'ublox', port: 'simulated/ublox-8'",
   ])
-  func `a device that no switch names is supplied`(_ device: String) async throws {
+  func `a simulated device without a switch has power`(_ device: String) async throws {
     let hub = try hub("it: { driver: \(device) }")
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
@@ -62,7 +62,7 @@ struct SeveralDevicesTests {
     watching.cancel()
   }
 
-  @Test func `the first of a kind is fused, and each has an energy log of its own`() async throws {
+  @Test func `the first device of a kind is fused, and each device has its own energy log`() async throws {
     let hub = try hub("\(lsm), \(mpu)")
     #expect(hub.devices.map(\.id) == ["deck", "level"])
     let states = Recorder<FusedState>()
@@ -79,7 +79,7 @@ struct SeveralDevicesTests {
     #expect(hub.devices.map(\.power) == [.off, .off] && hub.devices.map(\.wakes) == [1, 1])
   }
 
-  @Test func `the wrong chip at an address is named`() async throws {
+  @Test func `the wrong chip at an address is reported`() async throws {
     let hub = try hub(
       "imu: { driver: 'mpu-6050', bus: 'simulated/i2c', address: 0x69, \(Self.power("bmi160-power")) }")
     let statuses = Recorder<DeviceStatus>()

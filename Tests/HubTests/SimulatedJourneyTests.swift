@@ -23,32 +23,32 @@ struct SimulatedJourneyTests {
   }
 
   @Test(arguments: [SimulatedJourney.Kind.city, .motorway])
-  func `with dead reckoning a moving board is within the bound, and its receiver is off for most of the time`(
+  func `with dead reckoning, a moving board keeps within the bound with its receiver off most of the time`(
     _ kind: SimulatedJourney.Kind
   ) {
     let mean = Self.mean(kind, hasReckoning: true)
     #expect(mean.withinShare >= 0.95 && mean.onShare <= 0.4, "\(mean)")
   }
 
-  @Test func `a tunnel costs the time in which there are no fixes, and no more`() {
+  @Test func `a tunnel exceeds the error bound only while there are no fixes`() {
     let mean = Self.mean(.tunnels, hasReckoning: true)
     // There are no satellites for an eighth of the time.
     #expect(mean.withinShare >= 0.9 && mean.onShare <= 0.5, "\(mean)")
   }
 
-  @Test func `a board that stands is looked at once in hours`() {
+  @Test func `a still board gets a fix every few hours`() {
     let mean = Self.mean(.parked, hasReckoning: true)
     #expect(mean.withinShare >= 0.99 && mean.onShare <= 0.005 && mean.fixCount <= 2 * Self.journeys, "\(mean)")
   }
 
-  @Test func `a wider bound takes fewer fixes`() {
+  @Test func `a wider bound needs fewer fixes`() {
     let (narrow, wide) = (
       Self.mean(.city, hasReckoning: true), Self.mean(.city, hasReckoning: true, bound: 100)
     )
     #expect(wide.withinShare >= 0.95 && wide.onShare < narrow.onShare / 1.5, "\(narrow), \(wide)")
   }
 
-  @Test func `without anything that carries the position on a moving board keeps its receiver on`() {
+  @Test func `without dead reckoning, a moving board keeps its receiver on`() {
     let mean = Self.mean(.city, hasReckoning: false)
     #expect(mean.withinShare >= 0.95 && mean.onShare > 0.5, "\(mean)")
   }

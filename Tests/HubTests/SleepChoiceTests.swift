@@ -27,7 +27,7 @@ struct SleepChoiceTests {
     return costs
   }
 
-  @Test func `in a pause of unknown length the supply is off, or without a switch the cheapest sleep is used`()
+  @Test func `for a pause of unknown length the supply is off, or without a switch the cheapest sleep mode is used`()
     throws
   {
     #expect(choice(try power(switched), .unknown).chosen?.sleep == .off)
@@ -38,7 +38,7 @@ struct SleepChoiceTests {
     #expect(choice(try power("sleep: 'auto'", driver: "auto"), .unknown, of: .casic).chosen == nil)
   }
 
-  @Test func `a receiver that knows nothing without its supply keeps it for an hour, and not for a day`() throws {
+  @Test func `a receiver that forgets everything without its supply keeps it for an hour, but not for a day`() throws {
     let power = try power(switched + ", backupBattery: false")
     for minutes in [10.0, 60] {
       #expect(choice(power, .scheduled(60 * minutes)).chosen?.sleep == .backup, "\(minutes) min")
@@ -64,7 +64,7 @@ struct SleepChoiceTests {
   }
 
   @Test(arguments: [ReceiverDriver.ublox, .mediatek, .airoha, .casic])
-  func `over no pause is the choice worse than the supply line, and over one that lasts not more than twice as dear`(
+  func `the choice never costs more than switching off for the expected pause, nor twice that for a longer one`(
     _ driver: ReceiverDriver
   ) throws {
     var chance = SeededRandom()
@@ -89,7 +89,7 @@ struct SleepChoiceTests {
     }
   }
 
-  @Test func `the choice until the next fix on a schedule is not switched off before`() throws {
+  @Test func `a sleep mode chosen for a scheduled fix is not ended before that fix`() throws {
     // Without its supply the receiver's knowledge stays valid for some hours.
     var (off, backup) = (starts(joules: 0.2), starts(joules: 0.2))
     off.started(after: 21_600, joules: 40, seconds: 300)
@@ -99,7 +99,7 @@ struct SleepChoiceTests {
     #expect(choice.secondsUntilOff.map { $0 > 21_600 } == true, "\(choice)")
   }
 
-  @Test func `a pause is as long as those were that lasted as long as this one by now`() {
+  @Test func `the expected pause is the mean of earlier pauses that lasted at least as long as this one so far`() {
     var learned = LearnedIdleTimeout()
     let costs = LearnedIdleTimeout.Costs(watts: 0.1, assumedJoules: 3)
     #expect(learned.expectedPause(after: 0) == nil)

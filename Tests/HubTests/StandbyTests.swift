@@ -48,7 +48,7 @@ struct StandbyTests {
     return max(tilt, abs(error.z) / headingSigma)
   }
 
-  @Test func `an inertial sensor that fails is replaced by the one that stands by, and the attitude stays true`()
+  @Test func `a standby IMU takes over from one that fails, and the attitude stays right`()
     async throws
   {
     let states = Recorder<FusedState>()
@@ -90,7 +90,7 @@ struct StandbyTests {
 
   private static func isNavigated(_ state: FusedState) -> Bool { state.mode == .fused || state.mode == .deadReckoning }
 
-  @Test func `a receiver that fails is replaced by the other, and the position stays true`() async throws {
+  @Test func `a second receiver takes over from one that fails, and the position stays right`() async throws {
     let states = Recorder<FusedState>()
     let subscription = hub.state(rateHz: 50).subscribe(as: "test", receiveValue: { states.append($0) })
     let first = await states.first { $0.fix.map { $0.value.mode > 1 } ?? false }

@@ -10,7 +10,7 @@ struct StandingRequestTests {
     return try Board(json5: Array(text.utf8), file: "board").requests
   }
 
-  @Test func `a request has a name and the keys that requests have everywhere`() throws {
+  @Test func `a standing request has a name and the keys of any other request`() throws {
     let requests = try read(
       "[{ name: 'log', every: 600, accuracy: 10, within: 45, distance: 50, maxAge: 300 }, { name: 'track', error: 25 }]"
     )
@@ -43,7 +43,7 @@ struct StandingRequestTests {
   ]
 
   @Test(arguments: wrong)
-  func `an invalid request is named with its line and key`(_ requests: String, _ message: String) {
+  func `an invalid request is reported with its line and key`(_ requests: String, _ message: String) {
     let error = #expect(throws: BoardError.self) { try read(requests) }
     #expect(error.map { "\($0)".contains(message) } == true, "\(error.map { "\($0)" } ?? "none")")
   }

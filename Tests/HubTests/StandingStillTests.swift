@@ -40,7 +40,9 @@ struct StandingStillTests {
     return (bench, lease)
   }
 
-  @Test func `a day of standing with a fix every quarter of an hour makes no rise of the line`() async throws {
+  @Test func `a still board that delivers a fix every quarter of an hour never switches its receiver on for a day`()
+    async throws
+  {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(for: 48 * Self.hour, got)
     bench.pass(24 * Self.hour)
@@ -67,7 +69,7 @@ struct StandingStillTests {
     await bench.end()
   }
 
-  @Test func `the first motion has the receiver woken at once, and the next fix is a new one`() async throws {
+  @Test func `the first motion wakes the receiver at once, and the next fix is a new one`() async throws {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(for: Self.hour, got)
     bench.pass(Self.hour - 40)
@@ -93,7 +95,9 @@ struct StandingStillTests {
     await bench.end()
   }
 
-  @Test func `a tracker that stands 22 of 24 hours takes less than a fiftieth of staying on`() async throws {
+  @Test func `a tracker that stands 22 of 24 hours takes less than a fiftieth of the energy of staying on`()
+    async throws
+  {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(for: 22 * Self.hour, got)
     bench.pass(24 * Self.hour - 40)
@@ -131,7 +135,7 @@ struct StandingStillTests {
   }
 
   @Test(arguments: ["\(StandingStillTests.imu), wakeOnMotion: false", "power: { supplyVolts: 3.3 }"])
-  func `where the board file forbids it or the line is not wired fixes come as scheduled`(_ imu: String) async throws {
+  func `without the key or the line for waking on motion, fixes come as scheduled`(_ imu: String) async throws {
     let bench = try Bench(imu: imu, parked: 0..<Double(48 * Self.hour))
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.quarter, got)
@@ -142,7 +146,9 @@ struct StandingStillTests {
     await bench.end()
   }
 
-  @Test func `a sensor that fails while it waits is found out, and fixes come as scheduled meanwhile`() async throws {
+  @Test func `a sensor that fails while it waits for motion is noticed, and fixes come as scheduled until then`()
+    async throws
+  {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(for: 48 * Self.hour, got)
     bench.pass(Self.hour)
@@ -171,7 +177,7 @@ struct StandingStillTests {
     await bench.end()
   }
 
-  @Test func `a sensor that was reset does not pass for one that stands`() async throws {
+  @Test func `a sensor that was reset does not count as still`() async throws {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(
       for: 48 * Self.hour,
@@ -200,7 +206,7 @@ struct StandingStillTests {
     try supply.close()
   }
 
-  @Test func `a fence about a board that stands is not blind and wakes nobody, and hears at once that it sets off`()
+  @Test func `a fence on a still board wakes no device, keeps its side, and learns at once that the board moves`()
     async throws
   {
     let night = 8 * Self.hour
@@ -230,7 +236,7 @@ struct StandingStillTests {
     await bench.end()
   }
 
-  @Test func `a sensor on the receiver's own supply is not kept on for that`() async throws {
+  @Test func `a sensor on the receiver's own supply is not kept on to wait for motion`() async throws {
     let bench = try Bench(
       imu: "dataReady: { chip: 'simulated', line: 'lsm6dsox-int1' }, power: { switch: 'gpio', chip: 'c', line: 'l' }",
       parked: 0..<Double(48 * Self.hour))
@@ -242,7 +248,7 @@ struct StandingStillTests {
     await bench.end()
   }
 
-  @Test func `a reload wakes no device of a standing board`() async throws {
+  @Test func `a reload wakes no device of a still board`() async throws {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(for: 48 * Self.hour, got)
     bench.pass(Self.hour)
@@ -255,7 +261,7 @@ struct StandingStillTests {
     #expect(bench.hub.motion?.isActive == false)
   }
 
-  @Test func `while a receiver is awake for somebody else the fix is a new one, still or not`() async throws {
+  @Test func `while another client keeps the receiver awake, a still board gets new fixes`() async throws {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(
       for: 48 * Self.hour, on: Schedule(every: .seconds(60), accuracyMetres: 10), got)
@@ -273,7 +279,7 @@ struct StandingStillTests {
     await bench.end()
   }
 
-  @Test func `a client of the sensor gets its measurements, and its samples tell of motion meanwhile`() async throws {
+  @Test func `a client of the waiting sensor gets its samples, and these show whether the board moves`() async throws {
     let clock = MonotonicClock()
     var world = World(start: clock.now)
     world.parked = [0..<Double(48 * Self.hour)]

@@ -28,7 +28,7 @@ struct StatePartTests {
     )
   }
 
-  @Test func `an attitude leaves the receiver off`() async {
+  @Test func `a request for the attitude leaves the receiver off`() async {
     let (states, subscription) = subscribe([.attitude], as: "level")
     _ = await states.values { $0.count > 20 && $0.last?.attitude != nil }
     #expect(wakes == [0, 1] && !hardware.powerLines.level(SimulatedHardware.gpsPowerLine))
@@ -39,7 +39,7 @@ struct StatePartTests {
     #expect(wakes == [0, 1])
   }
 
-  @Test func `a position leaves the IMU off`() async {
+  @Test func `a request for the position leaves the IMU off`() async {
     let (states, subscription) = subscribe([.position], as: "map")
     _ = await states.values { $0.count > 5 && $0.last?.position != nil }
     #expect(wakes == [1, 0] && !hardware.powerLines.level(SimulatedHardware.imuPowerLine))
@@ -49,7 +49,7 @@ struct StatePartTests {
     #expect(wakes == [1, 0])
   }
 
-  @Test func `an awake device delivers its parts too, and each device wakes and sleeps once`() async {
+  @Test func `a device that is awake for one client delivers its values to all, and wakes only once`() async {
     let (levels, level) = subscribe([.attitude, .rates], as: "level")
     _ = await levels.first { $0.attitude != nil }
     let (maps, map) = subscribe([.position], as: "map")
@@ -67,7 +67,7 @@ struct StatePartTests {
     #expect(wakes == [1, 1])
   }
 
-  @Test func `a client that names nothing wants everything that there is`() throws {
+  @Test func `a client that names no parts gets all parts`() throws {
     #expect(Set<StatePart>.all.kinds(on: try HubTests.board()) == [.receiver, .imu])
     #expect(Set(names: ["attitude", "rates"]) == [.attitude, .rates])
     #expect(Set(names: ["attitude", "longitude"]) == nil)

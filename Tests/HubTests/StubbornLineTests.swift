@@ -38,7 +38,7 @@ struct StubbornLineTests {
     try #require(hub.devices.first { $0.id == id })
   }
 
-  @Test func `a line that cannot be driven low is not off, and is tried again until it is`() async throws {
+  @Test func `a line that cannot be driven low is not off, and is retried until it is low`() async throws {
     let hub = try hub()
     #expect(hub.makeSafe() == [])
     try await visitWithStubbornLine(hub)
@@ -70,7 +70,7 @@ struct StubbornLineTests {
     watching.cancel()
   }
 
-  @Test func `the end of the hub tries a line again that could not be driven low`() async throws {
+  @Test func `the hub retries a line that could not be driven low when it ends`() async throws {
     let hub = try hub()
     try await visitWithStubbornLine(hub)
     #expect(hardware.level(of: "imu-power") == true)
@@ -79,7 +79,7 @@ struct StubbornLineTests {
     #expect(hardware.level(of: "imu-power") == false && hub.switchProblems.isEmpty)
   }
 
-  @Test func `a chip that appears late gets its line driven low`() async throws {
+  @Test func `a GPIO chip that appears late gets its line driven low`() async throws {
     hardware.set(.missing, line: "imu-power")
     let hub = try hub()
     #expect(hub.makeSafe().count == 1)
@@ -90,7 +90,7 @@ struct StubbornLineTests {
     #expect(hardware.level(of: "imu-power") == false)
   }
 
-  @Test func `a line that hangs holds up neither other devices nor the end of the hub`() async throws {
+  @Test func `a line that hangs delays neither other devices nor the end of the hub`() async throws {
     hardware.set(.hangs, line: "imu-power")
     let hub = try hub()
     let hung = try #require(hub.powerLease(of: "imu")).subscribe(as: "hung", receiveValue: { _ in })
@@ -110,7 +110,7 @@ struct StubbornLineTests {
     mag.cancel()
   }
 
-  @Test func `a supply that is on for its least time stays on through a failure, and is used again`() async throws {
+  @Test func `a supply stays on for its minimum time after a failure, and is used for the next attempt`() async throws {
     let hub = try hub(imu: "lingerSeconds: 0, minimumOnSeconds: 60, minimumOffSeconds: 90")
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })

@@ -13,7 +13,7 @@ import Testing
 struct SupervisorTests {
   private func at(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64(1e9 * (100 + seconds))) }
 
-  @Test func `a thread that is where it was for its patience is stuck, one that waits in its poller or moves is not`() {
+  @Test func `a thread that makes no step for its patience is stuck, one that waits in its poller or moves is not`() {
     var machine = SupervisorMachine()
     machine.begin(1, patience: .seconds(2), stepCount: 0, at(0))
     machine.begin(2, patience: .seconds(2), stepCount: 0, at(0))
@@ -32,7 +32,7 @@ struct SupervisorTests {
     #expect(machine.isEmpty && !machine.isHopeless(at(99)))
   }
 
-  @Test func `a thread that goes on is not stuck any more`() {
+  @Test func `a stuck thread that moves again is no longer stuck`() {
     var machine = SupervisorMachine()
     machine.begin(1, patience: .seconds(2), stepCount: 4, at(0))
     #expect(machine.look(at(5)) { _ in 4 } == [.stuck(1)])
@@ -42,7 +42,7 @@ struct SupervisorTests {
     #expect(machine.look(at(8)) { _ in 6 } == [.stuck(1)])
   }
 
-  @Test func `a thread that waits longer than it meant to is stuck, one that waits for as long as it takes is not`() {
+  @Test func `a thread that exceeds the limit of its wait is stuck, one that waits without a limit is not`() {
     var machine = SupervisorMachine()
     machine.begin(1, patience: .seconds(2), stepCount: 0, at(0))
     machine.begin(2, patience: .seconds(2), stepCount: 0, at(0))
@@ -56,7 +56,7 @@ struct SupervisorTests {
     #expect(machine.end(1) == .freed(1) && machine.end(2) == nil)
   }
 
-  @Test func `a process that stood still has no thread that waits for too long`() {
+  @Test func `a thread of a suspended process does not count as waiting for too long`() {
     var machine = SupervisorMachine()
     machine.begin(1, patience: .seconds(2), stepCount: 0, at(0))
     func look(_ seconds: Double) -> [SupervisorMachine.Effect] {
@@ -88,7 +88,7 @@ struct SupervisorTests {
   /// Advances the clock until a hanging reader has exceeded its time limit.
   private func pass(_ seconds: Int) { for _ in 0..<seconds { clock.advance(by: .seconds(1)) } }
 
-  @Test func `an inertial sensor that hangs fails, and loses its supply`() async throws {
+  @Test func `an IMU that hangs fails and loses its supply`() async throws {
     let hub = try hub()
     let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
     #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
@@ -108,7 +108,7 @@ struct SupervisorTests {
     #expect(hardware.level(of: "imu-power") == false)
   }
 
-  @Test func `the one that stands by takes over within the patience and a second`() async throws {
+  @Test func `the standby device takes over within the patience plus a second`() async throws {
     let hub = try hub()
     let states = hub.state(parts: [.attitude]).subscribe(as: "test", receiveValue: { _ in })
     #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
@@ -124,7 +124,7 @@ struct SupervisorTests {
     await hub.isOff()
   }
 
-  @Test func `a chip of which the wait for motion hangs does not keep the one that stands by waiting`() async throws {
+  @Test func `a chip that hangs while it waits for motion does not delay the standby device`() async throws {
     let text = """
       { name: 'x', devices: {
         imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A,
@@ -156,7 +156,7 @@ struct SupervisorTests {
     await hub.isOff()
   }
 
-  @Test func `a device does not wait for ever for a line that hangs for another one`() async throws {
+  @Test func `a device does not wait forever for a line that hangs for another device`() async throws {
     let rail = PowerRail(
       .gpio(GPIOLineName(chip: "simulated", line: "imu-power"), activeLow: false), hardware: hardware, clock: clock)
     hardware.set(.hangs, line: "imu-power")
@@ -183,7 +183,7 @@ struct SupervisorTests {
     await rail.isSettled()
   }
 
-  @Test func `a reader that nothing frees makes the process hopeless, until it goes on`() async throws {
+  @Test func `a reader that stays stuck makes the process hopeless, until the reader moves again`() async throws {
     let hub = try hub()
     let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
     #expect(hub.monitors[0].changes.waits { $0.power == .tracking })

@@ -36,7 +36,7 @@ struct SupplyMonitorTests {
   /// The real power in milliwatts.
   private let truth = 1000 * SimulatedHardware.gpsAmperes * 3.3
 
-  @Test func `a device whose current is measured costs what it draws, and its monitor sleeps with it`() async throws {
+  @Test func `a device's measured current determines its energy, and its monitor sleeps when it does`() async throws {
     let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 100, "monitor: 'meter'"))
     #expect(device("meter", of: hub)?.power == .asleep)
     let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
@@ -65,7 +65,7 @@ struct SupplyMonitorTests {
     await hub.isOff()
   }
 
-  @Test func `the current through one switch is shared out as the stated currents are`() async throws {
+  @Test func `the current through one switch is divided as the stated currents are`() async throws {
     // Only one of the two devices names the monitor.
     let hub = try hub(
       receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'") + ","
@@ -82,7 +82,7 @@ struct SupplyMonitorTests {
     await hub.isOff()
   }
 
-  @Test func `measurements count where the board file states nothing, and an endless load is not reported`()
+  @Test func `a measured current counts if the board file states none, and an infinite load is not reported`()
     async throws
   {
     let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 0, "monitor: 'meter'"))
@@ -109,7 +109,7 @@ struct SupplyMonitorTests {
     await hub.isOff()
   }
 
-  @Test func `a monitor that is not there leaves the energy to what the board file states`() async throws {
+  @Test func `if a monitor is missing, the energy follows from the board file's currents`() async throws {
     let text = """
       { name: "test", devices: { \(receiver("gps", port: "simulated/gps", milliamperes: 50, "monitor: 'meter'")),
           meter: { driver: "ina219", bus: "simulated/i2c", address: 0x41 } } }
@@ -125,7 +125,7 @@ struct SupplyMonitorTests {
     await hub.isOff()
   }
 
-  @Test func `a supply that is low is said, and that it is over`() throws {
+  @Test func `a low supply is reported, and also when it is no longer low`() throws {
     let placement = SupplySample.Placement(shuntOhms: 0.1, lowVolts: 11.8)
     func warning(_ volts: Double, before: String? = nil) -> String? {
       SupplySample(at: MonotonicInstant(nanoseconds: 0), volts: volts, shuntVolts: 0).warning(placement, before: before)
@@ -145,7 +145,7 @@ struct SupplyMonitorTests {
     hub.shutDown()
   }
 
-  @Test func `voltage and current are a part of the state, which wakes the monitor alone`() async throws {
+  @Test func `a request for voltage and current wakes only the monitor`() async throws {
     let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 30, ""))
     let states = Recorder<FusedState>()
     let subscription = hub.state(parts: [.supply]).subscribe(as: "test", receiveValue: { states.append($0) })

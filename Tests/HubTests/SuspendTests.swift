@@ -19,7 +19,7 @@ struct SuspendTests {
       on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 }))
   }
 
-  @Test func `the last state is dropped, and the next one is of now`() throws {
+  @Test func `after a suspend, the last state is dropped and the next one is new`() throws {
     let feed = ReplayFeed()
     let hub = try replayed(feed, "baro: { driver: 'bme280', bus: 'simulated/i2c' }")
     func measure(_ pascals: Double) {
@@ -38,7 +38,8 @@ struct SuspendTests {
     #expect(hub.lastState.value?.air?.value.pressurePascals == 100_001)
   }
 
-  @Test func `neither the time that a receiver has confirmed nor how far the system clock is off is believed`() throws {
+  @Test func `after a suspend, neither the receiver's confirmed time nor the system clock's offset is believed`() throws
+  {
     let hub = try replayed(ReplayFeed(), "gps: { driver: 'nmea', port: 'nowhere' }")
     let confirmed = UTCTime(nanosecondsSince1970: 5_000_000_000_000)
     hub.machine.hostTime.confirm(confirmed, at: clock.now)
@@ -53,7 +54,7 @@ struct SuspendTests {
     withExtendedLifetime(offsets) {}
   }
 
-  @Test func `what a receiver knew, and its ephemerides, are as old as they are`() throws {
+  @Test func `a suspend adds to the age of a receiver's knowledge and ephemerides`() throws {
     let hub = try replayed(ReplayFeed(), "gps: { driver: 'nmea', port: 'nowhere' }")
     let place = ReceiverKnowledge.Position(latitudeDegrees: 52, longitudeDegrees: 13, sigmaMetres: 10)
     let store = hub.machine.receiverKnowledge
@@ -73,7 +74,7 @@ struct SuspendTests {
     #expect(isHeardOut(clock.now + .seconds(60)))
   }
 
-  @Test func `a reader that somebody wants starts again, and one in its idle timeout ends`() async throws {
+  @Test func `after a suspend, a reader with a client starts again, and one in its idle timeout ends`() async throws {
     let bench = try ScheduleBench(lingerSeconds: 600)
     let lease = try #require(bench.hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
     #expect(bench.hub.monitors[0].changes.waits { $0.power == .acquiring })
@@ -91,7 +92,9 @@ struct SuspendTests {
     await bench.end()
   }
 
-  @Test func `a fix that became due in the meantime is due now, and the next one earlier by that time`() async throws {
+  @Test func `a fix that became due during a suspend is due at once, and the next one comes earlier by that time`()
+    async throws
+  {
     let bench = try ScheduleBench()
     let got = Recorder<ScheduleBench.Got>()
     let schedule = Schedule(every: .seconds(600), accuracyMetres: 10, within: .seconds(45))
@@ -124,7 +127,9 @@ struct SuspendTests {
     await bench.end()
   }
 
-  @Test func `a fence of which the fix is late says so at once, and knows its side with the next fix`() async throws {
+  @Test func `after a suspend, a fence whose fix is late reports this at once, and knows its side with the next fix`()
+    async throws
+  {
     let bench = try ScheduleBench()
     let anchor = Coordinate(latitudeDegrees: 52 + 31.0 / 60, longitudeDegrees: 13 + 22.0 / 60)
     let said = Recorder<FenceStatus>()

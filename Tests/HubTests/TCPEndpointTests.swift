@@ -9,7 +9,7 @@ struct TCPEndpointTests {
     ("10.1.2.3", "10.1.2.3", true), ("10.1.2.3", "10.1.2.4", false), ("fd00::/8", "fd12::1", true),
     ("fd00::/8", "fe80::1", false), ("fd00::/8", "10.0.0.1", false), ("10.0.0.0/8", "::ffff:10.1.1.1", true),
   ])
-  func `a network holds the addresses that begin like it`(_ network: String, _ address: String, _ isIn: Bool) throws {
+  func `a network contains the addresses with its prefix`(_ network: String, _ address: String, _ isIn: Bool) throws {
     let network = try #require(IPNetwork(network))
     #expect(network.contains(try #require(IPAddress(address))) == isIn)
   }
@@ -20,7 +20,8 @@ struct TCPEndpointTests {
   ])
   func `an invalid network is refused`(_ text: String) { #expect(IPNetwork(text) == nil) }
 
-  @Test func `a port is this machine's alone unless the board file says both where and to whom`() throws {
+  @Test func `a port is open only to this machine unless the board file states both an address and the clients`() throws
+  {
     #expect(try board("gpsd: {}").gpsdEndpoint?.description == "127.0.0.1:2947")
     #expect(try board("nmea: { address: '::1' }").nmea.first?.endpoint?.description == "[::1]:10110")
     let open = try #require(try board("gpsd: { address: '0.0.0.0', port: 1, allow: ['192.168.1.0/24'] }").gpsdEndpoint)

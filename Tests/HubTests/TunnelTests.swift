@@ -11,7 +11,7 @@ import Testing
 /// therefore runs in slow motion, and this test takes twice as long as the tunnel.
 @Suite(.timeLimit(.minutes(10)))
 struct TunnelTests {
-  @Test func `through thirty seconds without satellites the position stays within three of its sigmas`() async throws {
+  @Test func `during thirty seconds without satellites, the position error stays below three sigmas`() async throws {
     let clock = SlowClock(timesSlower: 2)
     var receiver = SimulatedReceiver.Configuration()
     receiver.satelliteTime = clock.systemTime

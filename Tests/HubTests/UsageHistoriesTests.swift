@@ -28,7 +28,7 @@ struct UsageHistoriesTests {
     usageHistory.charge(3, to: someone, over: 7200)
   }
 
-  @Test func `learned values and used energy survive`() throws {
+  @Test func `learned values and used energy survive a restart`() throws {
     let wall = Wall()
     let (before, after) = (wall.usageHistories, wall.usageHistories)
     let usageHistory = before.usageHistory(of: "gps", "nmea /dev/ttyAMA0")
@@ -56,7 +56,9 @@ struct UsageHistoriesTests {
     #expect(after.text == before.text)
   }
 
-  @Test func `another device under the same name starts afresh, and one that comes back does not`() throws {
+  @Test func `another device with the same name starts with no history, and a device that comes back keeps its own`()
+    throws
+  {
     let wall = Wall()
     let usageHistories = wall.usageHistories
     fill(usageHistories.usageHistory(of: "gps", "nmea /dev/ttyAMA0"))
@@ -71,7 +73,7 @@ struct UsageHistoriesTests {
     #expect(last.usageHistory(of: "gps", "nmea /dev/ttyUSB0").learned.gapCount == 0)
   }
 
-  @Test func `lessons from another receiver's starts are forgotten, and its visitors are not`() throws {
+  @Test func `values learned from another receiver's starts are dropped, those about visits are kept`() throws {
     let wall = Wall()
     let usageHistories = wall.usageHistories
     let usageHistory = usageHistories.usageHistory(of: "gps", "ublox /dev/ttyAMA0")
@@ -102,7 +104,7 @@ struct UsageHistoriesTests {
       "startsBehindSleep.deep"
     ),
   ])
-  func `a damaged file is named, with the place, and changes nothing`(_ text: String, _ named: String) throws {
+  func `a damaged file is reported with the place, and changes nothing`(_ text: String, _ named: String) throws {
     let usageHistories = Wall().usageHistories
     fill(usageHistories.usageHistory(of: "gps", "x"))
     let before = usageHistories.text
@@ -116,7 +118,7 @@ struct UsageHistoriesTests {
     #expect(usageHistories.text == before)
   }
 
-  @Test func `an entry that is wrong is skipped, and costs no other entry`() throws {
+  @Test func `an invalid entry is skipped, and all others are kept`() throws {
     let text = """
       { "version": 1, "devices": {
         "mag": { "device": "y", "savedJoules": -1 },
@@ -134,7 +136,8 @@ struct UsageHistoriesTests {
   }
 
   @Test(arguments: [-3600.0, 0, 1, 1800, 5400])
-  func `a clock near 1970 writes no hour before that, and loses nothing`(_ secondsSince1970: Double) throws {
+  func `with a clock near 1970, no hour before 1970 is written and no energy is lost`(_ secondsSince1970: Double) throws
+  {
     let usageHistories = UsageHistories { Int64(secondsSince1970 * 1e9) }
     let usageHistory = usageHistories.usageHistory(of: "gps", "x")
     usageHistory.charge(3, to: someone, over: 7200)
@@ -145,7 +148,7 @@ struct UsageHistoriesTests {
     #expect(next.text == usageHistories.text)
   }
 
-  @Test func `the file is bounded, whatever comes`() {
+  @Test func `the size of the file is limited, whatever happens`() {
     let wall = Wall()
     let usageHistories = wall.usageHistories
     let usageHistory = usageHistories.usageHistory(of: "gps", "nmea /dev/ttyAMA0")
@@ -165,7 +168,7 @@ struct UsageHistoriesTests {
     #expect(usageHistories.snapshot.count <= UsageHistories.limit)
   }
 
-  @Test func `energy over several hours is recorded in these hours, and none of it is lost when the clock is set`() {
+  @Test func `energy is divided among the hours in which it was used, and none is lost when the clock is set`() {
     var energyLog = EnergyLog()
     let payers = EnergyByClient.Payers(holders: ["watch"])
     // The energy is charged from half past to a quarter past, three hours later.
@@ -181,7 +184,7 @@ struct UsageHistoriesTests {
     #expect(abs(energyLog.energyByClient(ofLast: 24, now: 1003.6 * 3600).milliwattHours - 18) < 1e-9)
   }
 
-  @Test func `energy from before the week that no client caused is not of the week`() {
+  @Test func `standby energy from before the last week does not count for the week`() {
     var energyLog = EnergyLog()
     // The energy is that of 300 hours at 2 mW.
     energyLog.charge(600, to: .standby, over: 300 * 3600, until: 1000.5 * 3600)
@@ -190,7 +193,7 @@ struct UsageHistoriesTests {
     #expect(abs(energyLog.hours.reduce(0) { $0 + $1.energyByClient.milliwattHours } - 2 * 168.5) < 1e-6)
   }
 
-  @Test func `energy is recorded under a device's name, whatever had that name`() throws {
+  @Test func `energy is recorded under a device's name, even if another device had that name before`() throws {
     let usageHistories = Wall().usageHistories
     fill(usageHistories.usageHistory(of: "gps", "nmea /dev/ttyAMA0"))
     let other = usageHistories.usageHistory(of: "gps", "nmea /dev/ttyUSB0")

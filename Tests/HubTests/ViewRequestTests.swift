@@ -11,7 +11,7 @@ struct ViewRequestTests {
     return try ViewRequest(values)
   }
 
-  @Test func `each key says what is delivered`() throws {
+  @Test func `each key of a request determines what is delivered`() throws {
     #expect(try Self.request([:]).form == .states(rateHz: nil, parts: .all))
     let slow = try Self.request([.rateHz: 0.5, .distance: 50], parts: ["position", "motion"])
     #expect(slow.form == .states(rateHz: 0.5, parts: [.position, .motion]))
@@ -64,12 +64,12 @@ struct ViewRequestTests {
     #expect(mistake.map { "\($0)" } == wrong.message)
   }
 
-  @Test func `a part that is not known is named with the nearest one`() {
+  @Test func `an unknown part is reported with the nearest known one`() {
     let mistake = #expect(throws: ViewRequest.Mistake.self) { try Self.request([:], parts: ["position", "attitde"]) }
     #expect(mistake?.key == .parts && mistake?.reason.hasSuffix("did you mean 'attitude'?") == true)
   }
 
-  @Test func `a further line of a client leaves rate and parts as they are, and makes anything else another request`()
+  @Test func `a later line of a client keeps its rate and parts, and replaces any other request`()
     throws
   {
     var request = try Self.request([.rateHz: 5], parts: ["attitude"])

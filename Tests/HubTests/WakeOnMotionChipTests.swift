@@ -155,7 +155,7 @@ struct WakeOnMotionChipTests {
   private static let (source, enable, tell) = (Step.read(0x1B), Step.write(0x58), Step.write(0x5E))
 
   @Test(arguments: [source, enable, tell])
-  func `a motion while the chip is made to wait is noticed`(_ step: Step) throws {
+  func `a motion while the chip is set to wait is noticed`(_ step: Step) throws {
     let bench = try Bench()
     bench.moves(forSeconds: 5, behind: step)
     bench.wait()
@@ -163,7 +163,7 @@ struct WakeOnMotionChipTests {
     bench.end()
   }
 
-  @Test func `a line that is high already as the chip is made to wait keeps nothing back`() throws {
+  @Test func `a line that is already high when the chip is set to wait hides no motion`() throws {
     let bench = try Bench()
     let other = bench.line.edges(falling: false)
     let before = try #require(bench.description.chip.wakeOnMotion).driver(
@@ -182,7 +182,7 @@ struct WakeOnMotionChipTests {
   private static let questions = [Step.read(0x10), .read(0x5E), source]
 
   @Test(arguments: questions)
-  func `a motion while the chip is asked is noticed`(_ step: Step) throws {
+  func `a motion while the chip is queried is noticed`(_ step: Step) throws {
     let bench = try Bench()
     bench.wait()
     #expect(eventually { bench.told.values == ["still"] })
@@ -193,7 +193,7 @@ struct WakeOnMotionChipTests {
   }
 
   @Test(arguments: questions)
-  func `a motion that continues while the chip is asked is noticed again`(_ step: Step) throws {
+  func `a motion that continues while the chip is queried is noticed again`(_ step: Step) throws {
     let bench = try Bench()
     bench.wait()
     #expect(eventually { bench.told.values == ["still"] })
@@ -205,7 +205,7 @@ struct WakeOnMotionChipTests {
     bench.end()
   }
 
-  @Test func `a motion without an edge is noticed when the chip is asked`() throws {
+  @Test func `a motion without an edge of the line is noticed when the chip is queried`() throws {
     let bench = try Bench(isDeaf: true)
     bench.wait()
     #expect(eventually { bench.told.values == ["still"] })
