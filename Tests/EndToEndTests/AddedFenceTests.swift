@@ -9,7 +9,7 @@ import Testing
     HTTPAnswer(http, "POST", "/fences", ["Content-Length: \(json.utf8.count)"] + headers, body: json)
   }
 
-  @Test func `a fence is added and removed over HTTP and by a command`() {
+  @Test func `a fence can be added and removed over HTTP and by a command`() {
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("http: { port: \(http) }, fences: { yard: { circle: [54.4, 10.2, 100] } }"))
     #expect(eventually { hub.program.standardError.contains("dashboard on") })
@@ -46,7 +46,7 @@ import Testing
     (["add", "anchor", "--at", "54,10"], "needs --radius"),
     (["add", "a\"b", "--here", "40"], "the name must have"),
   ])
-  func `the command says what is missing`(_ arguments: [String], _ message: String) {
+  func `the fence command reports the missing argument`(_ arguments: [String], _ message: String) {
     let program = Program(["fence"] + arguments)
     #expect(program.wait() == 64 && program.standardError.contains(message), "\(program.standardError)")
   }

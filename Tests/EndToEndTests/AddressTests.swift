@@ -9,7 +9,7 @@ import Testing
   private let nmea = SocketClient.freePort()
   private let web = SocketClient.freePort()
 
-  @Test func `an output listens at each of its addresses, and one that cannot be opened takes none of the others`() {
+  @Test func `an output listens at each of its addresses, even if one of them cannot be opened`() {
     let list = "address: [\"127.0.0.1\", \"192.0.2.1\", \"127.0.0.9\", \"::1\"], allow: [\"192.0.2.0/24\"]"
     let ports = "gpsd: { port: \(gpsd), \(list) }, nmea: { port: \(nmea), \(list) }"
     let hub = HubProcess(
@@ -52,7 +52,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a reload opens an address that was taken, and whoever is at another notices nothing`() {
+  @Test func `a reload opens an address that was taken, without a gap for clients of the other addresses`() {
     let other = HubProcess(board: "{ name: \"other\", http: { port: \(web), address: \"127.0.0.9\" } }")
     #expect(other.logs("dashboard on"))
     let hub = HubProcess(
@@ -83,7 +83,7 @@ import Testing
   private let nmea = SocketClient.freePort()
   private let web = SocketClient.freePort()
 
-  @Test(.enabled(if: isRoot, "needs root")) func `an output is opened when its address comes`() {
+  @Test(.enabled(if: isRoot, "needs root")) func `an output is opened once the machine gets its address`() {
     let temporary = TemporaryFolder("addresses")
     let list = "address: [\"127.0.0.1\", \"10.98.97.96\"], allow: [\"10.98.97.0/24\"]"
     let board = temporary.path + "/board.json5"
@@ -114,7 +114,7 @@ import Testing
     #expect(hub.wait() == 0)
   }
 
-  @Test func `an output is opened when another program has left its port`() {
+  @Test func `an output is opened once another program has released its port`() {
     let listeners = [gpsd, nmea, web].map { FullListener(port: $0) }
     let hub = HubProcess(
       board: HubProcess.simulatedBoard(

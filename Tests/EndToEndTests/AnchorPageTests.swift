@@ -41,7 +41,7 @@ import Testing
     #expect(try eventually { try text(of: "anchor-drop") == "Raise anchor" })
   }
 
-  @Test func `a dragging anchor is loud in banner and title, and sounds until it is silenced or raised`() throws {
+  @Test func `a dragging anchor shows in the banner and the title, and sounds until it is silenced or raised`() throws {
     try browser.run(
       """
       window.tones = 0;
@@ -74,7 +74,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `an anchor is kept over a reload of the page, and is blind without the hub`() throws {
+  @Test func `an anchor survives a reload of the page, and is reported as blind without the hub`() throws {
     try drop(300)
     #expect(try eventually { try text(of: "anchor-state").contains("holding · ") })
     try browser.open("http://localhost:\(port)/")
@@ -102,7 +102,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `its radius is dragged at its edge on the map`() throws {
+  @Test func `the anchor's radius can be dragged at its edge on the map`() throws {
     try drop(100)
     // The click is east of the anchor: the map shows north up, and everything fits.
     try browser.run(
@@ -130,7 +130,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `the hub watches too, and a second page can watch and raise the anchor`() throws {
+  @Test func `the hub watches an anchor too, and a second page can watch and raise it`() throws {
     func fences() -> String { HTTPAnswer(port, "GET", "/fences").body }
     try drop(200)
     #expect(try eventually { try text(of: "anchor-note").contains("The hub watches the anchor too") })
@@ -152,7 +152,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a hub that refuses the fence, or takes none, leaves the watch to the page`() throws {
+  @Test func `if the hub refuses the fence or has no fences, only the page watches the anchor`() throws {
     try browser.run(
       """
       window.answer = new Response('{"error":{"message":"fences are for root"}}', { status: 403 });

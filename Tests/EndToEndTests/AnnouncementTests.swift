@@ -56,7 +56,7 @@ struct AnnouncementTests {
     return browse.standardOutput
   }
 
-  @Test func `a port that others may connect to is found, before and after Avahi restarts`() {
+  @Test func `a port that other machines may connect to is announced, also after Avahi restarts`() {
     let (gpsd, signalK) = (SocketClient.freePort(), SocketClient.freePort())
     let open = "address: \"0.0.0.0\", allow: [\"192.0.2.0/24\"]"
     let hub = HubProcess(
@@ -91,7 +91,7 @@ struct AnnouncementTests {
     bus.wait()
   }
 
-  @Test func `a board whose ports are for this machine alone asks no bus`() {
+  @Test func `a board whose ports are open only to this machine announces nothing`() {
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("gpsd: { port: \(SocketClient.freePort()) }"), environment: environment)
     #expect(hub.stop() == 0)

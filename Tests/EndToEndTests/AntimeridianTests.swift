@@ -44,7 +44,7 @@ import Testing
 
   private func scale(_ browser: Browser) throws -> String { try browser.text("String(window.scaleText)") }
 
-  @Test func `the page shows a recorded way over it as it was`() throws {
+  @Test func `the page shows a recorded track across the antimeridian correctly`() throws {
     _ = try record()
     let port = SocketClient.freePort()
     // Without a receiver: the map shows only recorded data.
@@ -61,7 +61,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `the page shows a live way over it as it is`() throws {
+  @Test func `the page shows a live track across the antimeridian correctly`() throws {
     let port = SocketClient.freePort()
     let log = "\(temporary.path)/log.nmea"
     let sentences = (0..<60).map { index -> String in
@@ -93,7 +93,7 @@ import Testing
     replay.wait()
   }
 
-  @Test func `the page of a fleet shows hubs on both sides of it side by side`() throws {
+  @Test func `the fleet's page shows hubs on both sides of the antimeridian side by side`() throws {
     let broker = Broker()
     let port = SocketClient.freePort()
     for (name, longitude) in [("east", -179.999), ("west", 179.999)] {
@@ -116,7 +116,7 @@ import Testing
     page.wait()
   }
 
-  @Test func `GeoJSON has a line on each side of it, which meet there`() throws {
+  @Test func `GeoJSON splits a track at the antimeridian into lines that meet there`() throws {
     struct Feature: Decodable {
       struct Geometry: Decodable { var coordinates: [[[Double]]] }
       struct Properties: Decodable {

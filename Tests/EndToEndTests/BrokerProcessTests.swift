@@ -36,7 +36,7 @@ import Testing
     return Set(links)
   }
 
-  @Test func `it ends with a hub that is killed, at whatever it is`() throws {
+  @Test func `the broker process ends when its hub is killed, whatever it is doing`() throws {
     let hub = hub()
     let joined = try process(of: hub)
     hub.program.send(SIGKILL)
@@ -54,7 +54,7 @@ import Testing
     wall.end()
   }
 
-  @Test func `it ends with a hub that stops, and signals to all of its group are the hub's affair`() throws {
+  @Test func `the broker process ends with its hub, and ignores signals sent to the whole process group`() throws {
     let hub = hub()
     let pid = try process(of: hub)
     for number in [SIGHUP, SIGINT, SIGTERM] { kill(pid, number) }
@@ -64,7 +64,7 @@ import Testing
     #expect(hub.program.standardError.ranges(of: "joined").count == 1, "\(hub.program.standardError)")
   }
 
-  @Test func `one that is killed, or stands still, costs the hub no value and no power cycle`() throws {
+  @Test func `a broker process that is killed or stopped costs the hub no value and no power cycle`() throws {
     let logger = broker.listen(["sensorhub/boat/state/attitude"], ["-c", "-i", "logger"])
     let hub = hub()
     let first = try process(of: hub)
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "takes root, to see what a process has open that hides it"))
-  func `it has nothing of its hub but a socket, no signal blocked, and no secret where others look`() throws {
+  func `the broker process inherits only a socket, blocks no signal, and exposes no secret`() throws {
     let passwords = Broker { folder in
       let program = Program(["-c", "-b", folder + "/passwords", "boat", "a secret"], path: "/usr/bin/mosquitto_passwd")
       program.wait()
@@ -126,7 +126,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a hub whose executable was replaced and deleted still joins its broker`() throws {
+  @Test func `a hub whose executable was replaced or deleted still joins its broker`() throws {
     let folder = TemporaryFolder("deployed")
     let executable = folder.path + "/sensorhub"
     #expect(Program([Program.sensorhub, executable], path: "/bin/cp").wait() == 0)
@@ -147,7 +147,7 @@ import Testing
 
   /// The process behaves like one that an attacker has taken over.
   @Test(arguments: [#"printf '\377\377\377\377\003'"#, #"printf '\001\000\000\000\143'"#, "cat /dev/zero"])
-  func `one that sends what is no report is not listened to`(command: String) throws {
+  func `the hub disconnects a broker process that sends an invalid report`(command: String) throws {
     let folder = TemporaryFolder("taken-over")
     let script = folder.path + "/process"
     HubProcess.write("#!/bin/sh\n\(command) >&0\nexec sleep 100000\n", to: script)
@@ -164,7 +164,7 @@ import Testing
     #expect(failure?.reason.contains("has sent invalid data") == true)
   }
 
-  @Test func `it is no command for people`() {
+  @Test func `the broker process's command is refused to people and is not in the help`() {
     let program = Program(["mqtt-connection"])
     #expect(program.wait() == 64)
     #expect(program.standardError.contains("is an internal command of the hub"), "\(program.standardError)")

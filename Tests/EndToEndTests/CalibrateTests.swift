@@ -20,7 +20,7 @@ struct CalibrateTests {
     return path
   }
 
-  @Test func `a bias is stored for the chip, used from the next start on, and its age told`() {
+  @Test func `a bias is stored for the chip, used from the next start on, and its age is shown`() {
     let recording = restRecording()
     let calibrate = Program(["calibrate", "gyro", "--imu", recording, "--device", "imu"], environment: state)
     #expect(calibrate.wait() == 0, "\(calibrate.standardError)")
@@ -46,7 +46,7 @@ struct CalibrateTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `without a hub it is practised on a simulated board that does what it is asked to, and says so`() {
+  @Test func `without a hub, calibrate uses a simulated board that makes the motions, and says so`() {
     let calibrate = Program(["calibrate", "accel", "--socket", folder + "/hub.sock"], environment: state)
     #expect(calibrate.wait() == 0, "\(calibrate.standardError)")
     #expect(
@@ -55,7 +55,7 @@ struct CalibrateTests {
     #expect(calibrate.standardOutput.contains("accel calibrated: ±"), "\(calibrate.standardOutput)")
   }
 
-  @Test func `everybody may read a calibration, whatever else its maker lets nobody read`() {
+  @Test func `a calibration file is readable for all users, whatever the umask`() {
     let recording = restRecording()
     let calibrate = Program(
       ["-c", "umask 077; exec \"$0\" calibrate gyro --imu \"$1\" --device imu", Program.sensorhub, recording],
@@ -65,7 +65,7 @@ struct CalibrateTests {
     #expect(stat(file, &facts) == 0 && facts.st_mode & 0o777 == 0o644, "\(String(facts.st_mode, radix: 8))")
   }
 
-  @Test func `a recording does not say of which chip it is`() {
+  @Test func `a calibration from a recording needs the name of its device`() {
     let recording = restRecording()
     let calibrate = Program(["calibrate", "gyro", "--imu", recording], environment: state)
     #expect(calibrate.wait() == 64)
@@ -74,7 +74,7 @@ struct CalibrateTests {
     #expect(access(file, F_OK) != 0)
   }
 
-  @Test func `a running simulated hub lies still and tumbles as it is asked, and drives on after that`() {
+  @Test func `a simulated hub lies still and tumbles during a calibration, and drives on afterwards`() {
     let hub = HubProcess(["--no-journal-state"], environment: state)
     for kind in ["gyro", "accel"] {
       let calibrate = Program(["calibrate", kind, "--socket", hub.socket], environment: state)
@@ -94,7 +94,7 @@ struct CalibrateTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `one calibration at a time, and Ctrl-C changes nothing`() {
+  @Test func `only one calibration runs at a time, and Ctrl-C changes nothing`() {
     let nowhere = folder + "/nobody.sock"
     // The simulated vehicle hardly ever stands, so this calibration waits.
     let first = Program(["calibrate", "mount", "--socket", nowhere], environment: state)
@@ -108,7 +108,7 @@ struct CalibrateTests {
     #expect(access(file, F_OK) != 0)
   }
 
-  @Test func `a magnetometer is listened to live, and a device goes by its name`() {
+  @Test func `a magnetometer is calibrated from live samples, and a device is selected by its name`() {
     let nowhere = folder + "/nobody.sock"
     // The simulated vehicle does not turn over, so only some directions are seen. On a busy machine that takes a while.
     let mag = Program(["calibrate", "mag", "--timeout", "20", "--socket", nowhere], environment: state)
@@ -125,7 +125,7 @@ struct CalibrateTests {
     }
   }
 
-  @Test func `a calibration file that is wrong is named with line and key, and the hub goes on without it`() {
+  @Test func `an invalid calibration file is reported with line and key, and the hub runs without it`() {
     mkdir(folder + "/calibration", 0o755)
     HubProcess.write("{ gyro: { at: 1, quality: 1, bais: [0, 0, 0] } }", to: file)
     let board = folder + "/board.json5"

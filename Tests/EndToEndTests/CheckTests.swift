@@ -17,7 +17,7 @@ import Testing
     return program
   }
 
-  @Test func `all mistakes are said at once, with how long the recorder lasts once it is right`() {
+  @Test func `check reports all mistakes at once, and how long the recorder's space lasts`() {
     let wrong = check(
       "{ nam: \"x\",\n devices: { gps: { driver: \"nmea\", port: 5 } },\n state: { rateHz: \"fast\" },\n"
         + " http: { hosts: [\"https://hub.example\"] } }")
@@ -88,7 +88,7 @@ import Testing
       "'devices.imu.power' is the line simulated/gps-power with another 'activeLow' than 'devices.gps.power'"
     ),
   ])
-  func `a setting that no hub could use is refused`(_ entry: String, _ reason: String) {
+  func `check refuses a setting that no hub can use`(_ entry: String, _ reason: String) {
     let devices = entry.contains("devices:") ? "" : "devices: { gps: \(CheckTests.gps) }, "
     let program = check("{ name: \"test\", \(devices)\(entry) }")
     #expect(program.wait() == 65)
@@ -96,7 +96,7 @@ import Testing
     #expect(program.standardError.contains("next: correct the file"))
   }
 
-  @Test func `a secret that only the board has is missing on the board alone`() {
+  @Test func `check on another machine does not count the board's secret files as missing`() {
     let board = """
       { name: "test", devices: { gps: { driver: "nmea", port: "/dev/ttyUSB97" } },
         http: { address: "0.0.0.0", tokenFile: "/nowhere/token" },
@@ -119,7 +119,7 @@ import Testing
     #expect(recognised.standardError.contains("cannot be read from /nowhere/ca"), "\(recognised.standardError)")
   }
 
-  @Test func `that a token is asked for is said`() {
+  @Test func `check says that clients need a token`() {
     let file = "/tmp/sensorhub-test-\(getpid())-token"
     HubProcess.write("sixteen characters", to: file)
     defer { unlink(file) }
@@ -134,13 +134,13 @@ import Testing
     "nmea: [{}, { port: 10111, source: \"fused\", rateHz: 5, sentences: [\"RMC\", \"GGA\"] }]",
     "nmea: [{}, { address: \"::1\" }]", "nmea: []",
   ])
-  func `valid settings are reported as right`(_ entry: String) {
+  func `check reports valid settings as valid`(_ entry: String) {
     let program = check("{ name: \"test\", \(entry) }")
     #expect(program.wait() == 0, "\(program.standardError)")
     #expect(program.standardOutput.contains("valid; the board is 'test'"))
   }
 
-  @Test func `a rate that its bus cannot carry is a warning, wherever the file is checked`() {
+  @Test func `check warns about a rate that the bus cannot carry, on any machine`() {
     let program = check(
       "{ name: \"test\", devices: { imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-97\", rateHz: 1000 } } }")
     #expect(program.wait() == 0)
@@ -149,7 +149,7 @@ import Testing
     #expect(program.standardError.contains("i2c_arm_baudrate=400000"), "\(program.standardError)")
   }
 
-  @Test func `this machine is looked at only when told to`() {
+  @Test func `check looks at this machine's devices only when told to`() {
     let board =
       "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"/dev/ttyUSB97\", pps: \"/dev/pps97\" } } }"
     #expect(check(board).standardError.isEmpty)
@@ -165,14 +165,14 @@ import Testing
     // The link may lead to the header's port today and to an adapter's tomorrow.
     ("/dev/sensorhub/gps", ["ttyACM", "ttyAMA", "ttyS", "ttyUSB"]),
   ])
-  func `the sandbox is told of each kind of port that a name may stand for`(_ port: String, _ kinds: [String]) {
+  func `the sandbox allows each kind of port that a name may stand for`(_ port: String, _ kinds: [String]) {
     let policy = check(
       "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"\(port)\" } } }", options: ["--device-policy"])
     #expect(policy.wait() == 0)
     #expect(policy.lines.filter { $0.hasPrefix("Device") } == kinds.map { "DeviceAllow=char-\($0) rw" })
   }
 
-  @Test func `the sandbox has a network only where the board has a port`() {
+  @Test func `the sandbox has a network only if the board has a port`() {
     let network = { (entry: String) in
       check("{ name: \"test\"\(entry) }", options: ["--device-policy"]).lines
         .filter { $0.hasPrefix("RestrictAddressFamilies") || $0.hasPrefix("IPAddress") }
@@ -190,7 +190,7 @@ import Testing
     ("mqtts://broker.example", ["any"]),
     ("mqtt://localhost", []), ("mqtt://127.0.0.1", []),
   ])
-  func `the sandbox is opened for the broker, and for all addresses if the broker has a name`(
+  func `the sandbox allows the broker's address, or all addresses if the broker has a name`(
     _ broker: String, _ networks: [String]
   ) {
     let policy = check("{ name: \"test\", mqtt: { broker: \"\(broker)\" } }", options: ["--device-policy"])
@@ -209,7 +209,7 @@ import Testing
   }
 
   @Test(arguments: [("192.0.2.7", ["192.0.2.7"]), ("caster.example", ["any"]), ("127.0.0.1", [])])
-  func `the sandbox is told of a caster`(_ host: String, _ networks: [String]) {
+  func `the sandbox allows the caster`(_ host: String, _ networks: [String]) {
     let policy = check(
       "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"/dev/serial0\", "
         + "ntrip: { caster: \"ntrip://\(host)/BASE\" } } } }", options: ["--device-policy"])
@@ -217,7 +217,7 @@ import Testing
     #expect(policy.lines.filter { $0.hasPrefix("IP") } == (["localhost"] + networks).map { "IPAddressAllow=\($0)" })
   }
 
-  @Test func `a password for a caster that cannot be read is found, and the caster is named where it can`() {
+  @Test func `check reports a caster password that cannot be read, and names the caster if it can`() {
     let check = { (file: String) in
       self.check(
         "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"simulated/gps\", ntrip: { "
@@ -235,7 +235,7 @@ import Testing
   }
 
   @Test(.enabled(if: access("/dev/ttyS0", F_OK) == 0, "takes a machine with a serial port"))
-  func `the login of a port that is the board's makes way`() {
+  func `the service conflicts with the login on a serial port that the board uses`() {
     let board = { (port: String) in
       "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"\(port)\" } } }"
     }
@@ -244,14 +244,14 @@ import Testing
     #expect(!check(board("simulated/gps"), options: ["--device-policy"]).standardOutput.contains("Conflicts"))
   }
 
-  @Test func `systemd's credential is a token`() {
+  @Test func `a systemd credential is accepted as the token`() {
     let folder = TemporaryFolder("credentials")
     HubProcess.write("correct horse battery staple\n", to: folder.path + "/http-token")
     let board = "{ name: \"test\", http: { address: \"0.0.0.0\" } }"
     #expect(check(board, environment: ["CREDENTIALS_DIRECTORY=\(folder.path)"]).wait() == 0)
   }
 
-  @Test func `a file with a mistake does not suggest the command that has just been run`() {
+  @Test func `for a file with a mistake, check does not suggest running check`() {
     let program = check("{ name: \"test\", devcies: {} }")
     #expect(program.wait() == 65)
     #expect(program.standardError.contains("did you mean 'devices'?"), "\(program.standardError)")

@@ -9,7 +9,7 @@ import Testing
   private let temporary = TemporaryFolder("chrony")
   private var folder: String { temporary.path }
 
-  @Test func `chronyd takes the receiver's time, and the receiver is awake for as long as that goes`() throws {
+  @Test func `chronyd gets the receiver's time, and the receiver is awake as long as chronyd reads it`() throws {
     let chronyd = try #require(TestTools.path("chronyd"), "run .ci/test-tools")
     let socket = folder + "/gps.sock"
     let configuration = """

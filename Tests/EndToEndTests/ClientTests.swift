@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: Client.allCases)
-  func `an unmodified client gets what it asks for, wakes the receiver and lets it sleep`(
+  func `an unmodified client gets what it requests, wakes the receiver and lets it sleep`(
     _ client: Client
   ) {
     let (path, arguments) = client.command(gpsd)
@@ -82,7 +82,7 @@ import Testing
 
   /// A program for people, in a terminal.
   @Test(arguments: [("cgps", ["3D SIM FIX", "Latitude", "52.51"]), ("gpsmon", ["simulated/gps", "GNGGA"])])
-  func `a program on a terminal shows the simulated receiver`(_ program: String, _ expected: [String]) {
+  func `a client on a terminal shows the simulated receiver`(_ program: String, _ expected: [String]) {
     let terminal = TerminalSession("/usr/bin/\(program) 127.0.0.1:\(gpsd)")
     var screen = ""
     let isComplete = eventually {

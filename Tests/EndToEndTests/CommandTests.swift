@@ -60,7 +60,9 @@ struct CommandTests {
   ]
 
   @Test(arguments: mistakes)
-  func `a mistake has its own exit code and says what to do`(_ arguments: [String], _ code: Int32, _ text: String) {
+  func `a mistake has its own exit code, and its message has the next step`(
+    _ arguments: [String], _ code: Int32, _ text: String
+  ) {
     let program = Program(arguments)
     #expect(program.wait() == code)
     #expect((program.standardError + program.standardOutput).contains(text), "\(program.standardError)")
@@ -69,13 +71,13 @@ struct CommandTests {
   @Test(arguments: [
     "run", "watch", "devices", "probe", "check", "decode", "fuse", "calibrate", "record", "info", "export",
   ])
-  func `every command explains itself with an example`(_ command: String) {
+  func `the help of every command has an example`(_ command: String) {
     let program = Program(["help", command])
     #expect(program.wait() == 0)
     #expect(program.standardOutput.contains("Example: sensorhub \(command)"))
   }
 
-  @Test func `the version is said, and what it was built from where that is known`() {
+  @Test func `the version is printed, with the revision it was built from if known`() {
     let program = Program(["--version"])
     #expect(program.wait() == 0)
     let words = program.lines.first?.split(separator: " ") ?? []
@@ -85,7 +87,7 @@ struct CommandTests {
     #expect(commit.dropFirst().prefix { $0.isHexDigit }.count >= 1, "\(program.standardOutput)")
   }
 
-  @Test func `decode says what a recording of the hub's is for`() {
+  @Test func `decode explains how to decode a hub's recording`() {
     let program = Program(["decode", "-"], input: [0x89] + Array("MCAP0\r\n".utf8))
     #expect(program.wait() == 65)
     #expect(program.standardError.contains("is a hub's recording (MCAP)"), "\(program.standardError)")
@@ -93,7 +95,7 @@ struct CommandTests {
     #expect(program.standardOutput.isEmpty)
   }
 
-  @Test func `decode says where its output has no room, and what to do`() {
+  @Test func `decode reports that its output has no space left, and the next step`() {
     let line = "$GPRMC,120000.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A*6D\r\n"
     let program = Program(
       ["-c", "exec \(Program.sensorhub) decode - >/dev/full"], path: "/bin/sh", input: Array(line.utf8))
@@ -111,7 +113,7 @@ struct CommandTests {
     #expect(program.lines.first?.contains(#""time":"2026-11-21T12:00:00.000Z""#) == true)
   }
 
-  @Test func `chips are listed as board files call them`() throws {
+  @Test func `chips lists the chips by their names in board files`() throws {
     let table = Program(["chips"])
     #expect(table.wait() == 0)
     #expect(
@@ -133,7 +135,7 @@ struct CommandTests {
     }
   }
 
-  @Test func `the table of chips keeps to the terminal's width, with the chips' names in it`() throws {
+  @Test func `the table of chips fits the terminal's width without cutting chip names`() throws {
     let terminal = TerminalSession("'\(Program.sensorhub)' chips; echo done; sleep 600", columns: 80, rows: 100)
     #expect(eventually { terminal.screen.contains("done") }, "\(terminal.screen)")
     let lines = terminal.screen.split(separator: "\n")
@@ -151,7 +153,7 @@ struct CommandTests {
     #expect(terminal.screen.filter { !$0.isWhitespace }.contains("--jsonprintsallcolumns"))
   }
 
-  @Test func `probe writes a board file of what it finds, and says what to do for the rest`() {
+  @Test func `probe writes a board file for the devices that it finds, and explains how to add the rest`() {
     let terminal = PseudoTerminal()
     let file = "/tmp/sensorhub-test-\(getpid())-probed.json5"
     unlink(file)
@@ -175,7 +177,7 @@ struct CommandTests {
     #expect(again.wait() == 66 && again.standardError.contains("already"))
   }
 
-  @Test func `a port that was listened to in vain was looked at`() {
+  @Test func `probe reports a port on which it received nothing`() {
     let terminal = PseudoTerminal()
     let probe = Program(["probe", "--port", terminal.path])
     #expect(probe.wait() == 69)
@@ -184,7 +186,7 @@ struct CommandTests {
       probe.standardError.contains("no device found\n  next: check power and wiring"), "\(probe.standardError)")
   }
 
-  @Test func `a board file that cannot be written is named before anybody listens for it`() {
+  @Test func `probe reports a board file that it cannot write before it listens`() {
     let probe = Program(["probe", "--port", "/dev/ttyNone", "--write", "/nowhere/board.json5"])
     #expect(probe.wait() == 74)
     let text = "/nowhere/board.json5 cannot be written: No such file or directory\n  next: --write to another folder"
@@ -192,7 +194,7 @@ struct CommandTests {
   }
 
   @Test(.enabled(if: geteuid() == 0, "takes root, to do without what root may"))
-  func `a board file that this user may not read is told as that`() {
+  func `a board file that this user may not read is reported as such`() {
     let file = "/tmp/sensorhub-test-\(getpid())-secret.json5"
     defer { unlink(file) }
     HubProcess.write("{ name: \"secret\", devices: {} }", to: file)
@@ -205,7 +207,7 @@ struct CommandTests {
       check.standardError.contains("Permission denied\n  next: give this user permission"), "\(check.standardError)")
   }
 
-  @Test func `a file in which nothing can be decoded is an error`() {
+  @Test func `decode fails for a file in which nothing can be decoded`() {
     let program = Program(["decode", SharedData.packageFolder + "/README.md"])
     #expect(program.wait() == 65)
     #expect(program.standardError.contains("epochs=0\n  next: give a file with NMEA 0183"), "\(program.standardError)")
@@ -213,7 +215,7 @@ struct CommandTests {
 
   /// A login takes the tty from the group dialout, as on a Raspberry Pi's header until it is disabled there.
   @Test(.enabled(if: geteuid() == 0, "takes root, to give a tty to others"), arguments: ["tty", "root"])
-  func `a port that a login has taken is named as that, and how to end it`(_ group: String) throws {
+  func `probe reports a port that a login uses, and how to end the login`(_ group: String) throws {
     let terminal = PseudoTerminal()
     let number = try #require(getgrnam(group)).pointee.gr_gid
     // A login lets others only write; udev lets a serial port's group read as well.
@@ -228,7 +230,7 @@ struct CommandTests {
     #expect(program.standardOutput.contains(nextStep), "\(program.standardOutput)")
   }
 
-  @Test func `what a board file says to type is complete`() throws {
+  @Test func `commands in the comments of board files can be typed as they are`() throws {
     let folder = SharedData.packageFolder + "/boards"
     for name in Files.names(in: folder) {
       let text = String(decoding: try Files.bytes(of: "\(folder)/\(name)"), as: UTF8.self)
@@ -239,7 +241,7 @@ struct CommandTests {
     }
   }
 
-  @Test func `check tells a right board file from a wrong one`() {
+  @Test func `check accepts a valid board file and refuses an invalid one`() {
     let right = Program(["check", SharedData.packageFolder + "/boards/raspberry-pi-5.json5"])
     #expect(right.wait() == 0)
     #expect(right.standardOutput.contains("Raspberry Pi 5"))

@@ -33,7 +33,7 @@ import Testing
         """)) ?? 0
   }
 
-  @Test func `it shows the live state, and asks for nothing beyond this machine`() throws {
+  @Test func `the page shows the live state, and loads nothing from other machines`() throws {
     #expect(try isLive())
     #expect(try eventually { try text(of: "lat").hasPrefix("52.51") && text(of: "lon").hasPrefix("13.37") })
     // Satellites and devices follow after the first state.
@@ -56,7 +56,8 @@ import Testing
   }
 
   @Test(arguments: ["light", "dark"])
-  func `a device that does not work is named in a banner and in the title, with what to do`(_ scheme: String) throws {
+  func `a device that does not work is shown in a banner and in the title, with the next step`(_ scheme: String) throws
+  {
     #expect(try eventually { try text(of: "origin") == "SIMULATED" })
     #expect(try browser.text("document.getElementById('banner').hidden") == "true")
     let web = SocketClient.freePort()
@@ -85,7 +86,9 @@ import Testing
   }
 
   @Test(arguments: ["light", "dark"])
-  func `it can be read in either scheme, on a desk and on a phone, and by a screen reader`(_ scheme: String) throws {
+  func `the page is readable in both colour schemes, on a desktop, a phone and by a screen reader`(_ scheme: String)
+    throws
+  {
     try browser.prefer(scheme: scheme)
     #expect(try isLive())
     let brightness = try browser.text("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0]")
@@ -97,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `hiding the page lets the devices sleep, and so does pausing it`() throws {
+  @Test func `hiding or pausing the page lets the devices sleep`() throws {
     #expect(try isLive())
     try browser.minimize()
     #expect(hub.comesToRest())
@@ -140,7 +143,7 @@ import Testing
     #expect(try isLive())
   }
 
-  @Test func `the track can be taken along, with a gap where nobody looked`() throws {
+  @Test func `the track can be downloaded, with a gap where the page was paused`() throws {
     #expect(try isLive())
     let way = "document.getElementById('gpx').disabled"
     #expect(try browser.shows("false", at: way))
@@ -181,7 +184,7 @@ import Testing
     #expect(try browser.awaitedText("\(document).then((d) => d.documentElement.nodeName)") == "gpx")
   }
 
-  @Test func `without a fix there is no time of one, but how long ago the last was`() throws {
+  @Test func `without a fix the page shows how long ago the last one was, and no time of a fix`() throws {
     let receiver = PseudoTerminal()
     let port = SocketClient.freePort()
     let hub = HubProcess(
@@ -224,7 +227,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a map's server hears which site asks`() throws {
+  @Test func `the tile server gets the page's site as the referrer`() throws {
     let port = SocketClient.freePort()
     let tiles = "http://127.0.0.1:\(self.port)/{z}/{x}/{y}.png"
     let hub = HubProcess(
@@ -258,7 +261,7 @@ import Testing
     return hub
   }
 
-  @Test func `with five devices it is no wider than a phone, and names them whole`() throws {
+  @Test func `with five devices the page fits a phone's width and shows their full names`() throws {
     let hub = try fullHub(port: SocketClient.freePort())
     #expect(try isLive())
     let cut =
@@ -287,7 +290,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a list of devices that is cut off says how many are below`() throws {
+  @Test func `a list of devices that is cut off shows how many are below`() throws {
     let hub = try fullHub(port: SocketClient.freePort())
     let more = "document.getElementById('devices-more')"
     try browser.showOn(width: 1280, height: 800)
@@ -298,7 +301,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `when the hub has gone it says so, and it comes back by itself`() throws {
+  @Test func `the page shows that the hub has gone, and reconnects by itself`() throws {
     #expect(try isLive())
     hub.stop()
     #expect(try eventually { try text(of: "mode") == "reconnecting" })
@@ -320,7 +323,7 @@ import Testing
     return hub
   }
 
-  @Test func `recorded data is on the map, in the timeline and in downloads`() throws {
+  @Test func `the page shows recorded data on the map and the timeline, and offers downloads of it`() throws {
     // Without a recorder there is nothing to download.
     #expect(try browser.text("document.getElementById('taking').hidden") == "true")
     let day = RecordedDay()
@@ -368,7 +371,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `once the hub is dead nothing looks as if it were of now, or could be told to it`() throws {
+  @Test func `after the hub has died, the page shows no value as current and disables its controls`() throws {
     let port = SocketClient.freePort()
     let day = RecordedDay()
     let hub = try recordingHub(day, port: port)
@@ -406,7 +409,8 @@ import Testing
     #expect(next.stop() == 0)
   }
 
-  @Test func `unknown parts of the last five minutes are hatched, and energy is in the command's unit`() throws {
+  @Test func `the page hatches unknown parts of the last five minutes, and shows energy in the command's unit`() throws
+  {
     #expect(try isLive())
     try browser.open(panel: "devices")
     let canvas = "document.querySelector('.device canvas')"
@@ -425,7 +429,7 @@ import Testing
   }
 
   @Test(arguments: ["light", "dark"])
-  func `with a history it needs no more room, and says what there is to a screen reader`(_ scheme: String) throws {
+  func `with recorded history, the page needs no scrolling and remains accessible`(_ scheme: String) throws {
     let port = SocketClient.freePort()
     let day = RecordedDay()
     let hub = try recordingHub(day, port: port)

@@ -16,7 +16,7 @@ import Testing
     datagram.hasPrefix("$") && datagram.hasSuffix("\r\n") && datagram.utf8.count <= 1400
   }
 
-  @Test func `datagrams wake nothing, come while somebody listens, and end when that has left`() {
+  @Test func `datagrams wake no device, are sent while a client listens, and stop when it leaves`() {
     let hub = hub(
       "{ udp: \"127.0.0.1:\(port)\", source: \"fused\" }, { udp: \"127.0.0.1:\(other)\", sentences: [\"GSV\"] }")
     let (fused, raw) = (DatagramSocket(port: port), DatagramSocket(port: other))
@@ -46,7 +46,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a target that keeps the devices awake is their holder, until the board file has it no more`() {
+  @Test func `a datagram target that keeps the devices awake holds them until a reload removes it`() {
     let hub = hub("{ udp: \"127.0.0.1:\(port)\", source: \"fused\", sentences: [\"RMC\"], keepsAwake: true }")
     let socket = DatagramSocket(port: port)
     var datagrams: [String] = []
@@ -69,7 +69,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a group is reached by the interface that is named`() {
+  @Test func `a multicast group is reached through the stated interface`() {
     let hub = hub("{ udp: \"239.192.7.1:\(port)\", interface: \"lo\", keepsAwake: true }")
     let socket = DatagramSocket(port: port, group: [239, 192, 7, 1])
     #expect(eventually { socket.texts().contains { $0.contains("$GNRMC,") } }, "\(hub.program.standardError)")
@@ -78,7 +78,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a datagram that cannot be sent is reported once and counted, and delays no other`() throws {
+  @Test func `a datagram that cannot be sent is reported once, counted, and delays no other`() throws {
     let web = SocketClient.freePort()
     let board = HubProcess.simulatedBoard(
       """

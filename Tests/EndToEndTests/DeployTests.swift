@@ -48,7 +48,7 @@ final class DeployTests {
     return program
   }
 
-  @Test func `a board's own name moves no cursor`() {
+  @Test func `control characters in a board's model name do not reach the terminal`() {
     let program = deploy(["--dry-run"], model: "Raspberry Pi 4\u{1b}[2J\u{9b}1m\u{202e} B\u{7}")
     #expect(program.wait() == 0, "\(program.standardError)")
     #expect(program.standardOutput.contains("Raspberry Pi 4[2J1m B"), "\(program.standardOutput.debugDescription)")
@@ -62,7 +62,7 @@ final class DeployTests {
     ("armhf", "armv6l", "Raspberry Pi Zero W Rev 1.1", "which its processor (armv6l) cannot do: take a Raspberry Pi 3"),
     ("i386", "x86_64", "", "install Debian for amd64"),
   ])
-  func `a 32-bit system is told that it takes a 64-bit one`(
+  func `deploy refuses a 32-bit system and says that it needs a 64-bit one`(
     _ architecture: String, _ kernel: String, _ model: String, _ nextStep: String
   ) {
     let program = deploy([], architecture: architecture, kernel: kernel, model: model)
@@ -80,13 +80,13 @@ final class DeployTests {
     ("Raspberry Pi Compute Module 4 Rev 1.1", "raspberry-pi-compute-module"),
     ("Raspberry Pi Compute Module 5 Rev 1.0", "raspberry-pi-compute-module"),
   ])
-  func `a Raspberry Pi gets its own board file`(_ model: String, _ file: String) {
+  func `deploy gives a Raspberry Pi its own board file`(_ model: String, _ file: String) {
     let program = deploy(["--dry-run"], model: model)
     #expect(program.wait() == 0, "\(program.standardError)")
     #expect(program.standardOutput.contains("with boards/\(file).json5"), "\(program.standardOutput)")
   }
 
-  @Test func `a board that has a board file keeps it, unless another one is named`() {
+  @Test func `deploy keeps a board's board file unless another one is named`() {
     let kept = deploy(["--dry-run"], current: "releases/0123456789ab")
     #expect(kept.wait() == 0, "\(kept.standardError)")
     #expect(kept.standardOutput.contains("with the board file that is there"), "\(kept.standardOutput)")
@@ -98,7 +98,7 @@ final class DeployTests {
   }
 
   @Test(arguments: [["--board", "boards"], ["--board", "nowhere/x.json5"], ["--executable", "nowhere/sensorhub"]])
-  func `a file that is none is named before the board is asked anything`(_ arguments: [String]) {
+  func `deploy reports an invalid board file before it asks the board anything`(_ arguments: [String]) {
     let program = deploy(arguments)
     #expect(program.wait() == 66, "\(program.standardError)")
     let what = arguments[0] == "--board" ? "there is no board file '" : "there is no executable '"
@@ -106,14 +106,14 @@ final class DeployTests {
     #expect(!program.standardOutput.contains("looking at"), "\(program.standardOutput)")
   }
 
-  @Test func `another machine has to be told its board file`() {
+  @Test func `deploy needs a board file for a machine that it does not know`() {
     let program = deploy(["--dry-run"], architecture: "amd64", kernel: "x86_64", model: "")
     #expect(program.wait() == 64)
     #expect(program.standardError.contains("no board file is known for 'this machine'"), "\(program.standardError)")
   }
 
   @Test(arguments: [[], ["--rollback"], ["--uninstall"]])
-  func `a root that cannot be written to, or forgets, is said`(_ action: [String]) {
+  func `deploy reports a read-only or volatile root file system`(_ action: [String]) {
     func deployed(_ root: String) -> Program {
       deploy(["--dry-run"] + action, root: root, current: "releases/0123456789ab")
     }
@@ -128,7 +128,7 @@ final class DeployTests {
     #expect(!deployed("ext4 rw,errors=remount-ro").standardOutput.contains("warning"))
   }
 
-  @Test func `a board does not build, and what to do instead is said`() {
+  @Test func `deploy does not build on the board, and says what to do instead`() {
     let program = deploy(["--build-on-target"])
     #expect(program.wait() == 64)
     #expect(program.standardError.contains("give what comes of it with --executable"), "\(program.standardError)")
@@ -136,7 +136,7 @@ final class DeployTests {
 
   #if !arch(arm64)
     @Test(arguments: ["bookworm", "trixie"])
-    func `a PC builds for each Debian of a Raspberry Pi`(_ release: String) {
+    func `deploy on a PC builds for the Debian of each Raspberry Pi`(_ release: String) {
       let program = deploy(["--dry-run"], release: release)
       #expect(program.wait() == 0, "\(program.standardError)")
       #expect(
@@ -145,7 +145,7 @@ final class DeployTests {
     }
   #endif
 
-  @Test func `a board that has nothing yet is probed: its board file comes back, and nothing stays there`() {
+  @Test func `deploy probes a board without a board file, copies the result back, and leaves nothing there`() {
     // This machine as the board, with a separate folder for copied files.
     let board = folder + "/board"
     mkdir(board, 0o755)
@@ -184,7 +184,7 @@ final class DeployTests {
   }
 
   @Test(.enabled(if: getuid() == 0, "needs root"))
-  func `a board that lets nothing be run from its folder for files is probed from another`() {
+  func `deploy probes from another folder if the usual one allows no executables`() {
     let board = folder + "/board"
     mkdir(board, 0o755)
     let mount = Program(["-t", "tmpfs", "-o", "noexec", "none", board], path: "/bin/mount")
@@ -216,7 +216,7 @@ final class DeployTests {
     #expect(Files.names(in: board).isEmpty)
   }
 
-  @Test func `an executable for another processor is refused before anything is copied`() {
+  @Test func `deploy refuses an executable for another processor before it copies anything`() {
     // The executables begin like those for a Raspberry Pi and for a PC.
     for (machine, architecture, other) in [(0xB7, "arm64", "amd64"), (0x3E, "amd64", "arm64")]
       as [(UInt8, String, String)]

@@ -20,7 +20,7 @@ import Testing
     return program
   }
 
-  @Test func `a board file gives the service no command, and no second path`() {
+  @Test func `a board file cannot add a command or a second path to the service`() {
     for path in ["/var/lib/x\nExecStartPre=+/bin/touch /tmp/owned", "/var/lib/x\r", "/a\u{85}b", "/a\u{0}"] {
       for options in [[], ["--device-policy"]] {
         let program = check(path, options)
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(.enabled(if: access("/usr/bin/systemd-analyze", X_OK) == 0, "takes systemd-analyze"))
-  func `systemd reads whatever path a board file has as one`() {
+  func `systemd reads any path of a board file as one path`() {
     var random = SeededRandom()
     let pieces = [
       "a", " ", "  ", "%h", "%%", "%", "\"", "'", "\\", "\\\\", "\\n", "\\x41", "$HOME", "${x}", ";", "#", "=", "-",

@@ -48,7 +48,7 @@ struct ExportTests {
 
   // MARK: Tracks
 
-  @Test func `all formats have the same points in the same segments, and each position once`() throws {
+  @Test func `all export formats have the same points in the same segments, and each position once`() throws {
     let drive = RecordedDrive()
     let path = try drive.write()
     let gpx = export([path, "--format", "gpx"]).standardOutput
@@ -74,7 +74,7 @@ struct ExportTests {
     #expect(times(gpx) == feature.properties.times.joined().map { Substring($0) })
   }
 
-  @Test func `the ending of the file says what to write`() throws {
+  @Test func `the output file's extension selects the format`() throws {
     let drive = RecordedDrive()
     let path = try drive.write()
     _ = export([path, "--output", drive.path("tour.gpx")])
@@ -84,7 +84,7 @@ struct ExportTests {
     #expect(nothing.standardError.contains("give the format with --format"), "\(nothing.standardError)")
   }
 
-  @Test func `a table has the known values under their names, and nothing else`() throws {
+  @Test func `an exported table has only the known values, under their names`() throws {
     let drive = RecordedDrive()
     let text = export([try drive.write(), "--format", "csv"]).standardOutput
     #expect(text.utf8.count { $0 == 13 } == 301 && text.utf8.count { $0 == 10 } == 301)
@@ -102,7 +102,7 @@ struct ExportTests {
     #expect(table[2].joined(separator: ",").hasPrefix("2026-11-22T10:00:00.500Z,fused,,,,,,22.000,"))
   }
 
-  @Test func `a position by dead reckoning is no fix in GPX, and is marked`() throws {
+  @Test func `a position by dead reckoning is not a fix in GPX, and is marked`() throws {
     let drive = RecordedDrive()
     let gpx = export([try drive.write(), "--format", "gpx"]).standardOutput
     let points = gpx.split(separator: "<trkpt ").dropFirst()
@@ -119,7 +119,7 @@ struct ExportTests {
   }
 
   @Test(arguments: ["gpx", "kml"])
-  func `tags are closed in the order that they were opened`(_ format: String) throws {
+  func `XML tags are closed in the right order`(_ format: String) throws {
     let drive = RecordedDrive()
     let text = export([try drive.write(), "--format", format]).standardOutput
     var open: [Substring] = []
@@ -139,7 +139,7 @@ struct ExportTests {
   }
 
   @Test(arguments: ["gpx", "kml"])
-  func `xmllint reads it`(_ format: String) throws {
+  func `xmllint accepts an exported track`(_ format: String) throws {
     let drive = RecordedDrive()
     let output = drive.path("track.\(format)")
     _ = export([try drive.write(), "--format", format, "--output", output])
@@ -148,7 +148,7 @@ struct ExportTests {
   }
 
   @Test(arguments: ["gpx", "kml"])
-  func `gpsbabel finds all points`(_ format: String) throws {
+  func `gpsbabel finds all points of an exported track`(_ format: String) throws {
     let drive = RecordedDrive()
     let output = drive.path("track.\(format)")
     _ = export([try drive.write(), "--format", format, "--output", output])
@@ -166,7 +166,7 @@ struct ExportTests {
     ["--from", "10:00:30", "--to", "10:00:40"],
     ["--from", "2026-11-22T10:00:30Z", "--to", "2026-11-22T10:00:40Z"],
   ])
-  func `a time takes what is in it, also where the clock of the board was wrong`(_ range: [String]) throws {
+  func `a time range selects its points, even if the board's clock was wrong`(_ range: [String]) throws {
     let drive = RecordedDrive()
     for slow in [0, 7200] as [UInt64] {
       let path = try drive.write(clockErrorSeconds: slow)
@@ -176,14 +176,14 @@ struct ExportTests {
     }
   }
 
-  @Test func `from one time on, or up to one`() throws {
+  @Test func `a time range may have only a start or only an end`() throws {
     let drive = RecordedDrive()
     let path = try drive.write()
     #expect(times(export([path, "--format", "gpx", "--from", "10:02"]).standardOutput).count == 50)
     #expect(times(export([path, "--format", "gpx", "--to", "10:00:30"]).standardOutput).count == 30)
   }
 
-  @Test func `every ten seconds is one in ten`() throws {
+  @Test func `an interval of ten seconds selects every tenth point`() throws {
     let drive = RecordedDrive()
     let path = try drive.write(seconds: 0..<60)
     let taken = times(export([path, "--format", "gpx", "--every", "10"]).standardOutput)
@@ -194,7 +194,7 @@ struct ExportTests {
   }
 
   @Test(arguments: [1.0, 5, 20])
-  func `points left out by simplification are near the simplified line`(_ tolerance: Double) throws {
+  func `points that simplification leaves out are near the simplified line`(_ tolerance: Double) throws {
     let drive = RecordedDrive()
     let path = try drive.write()
     let whole = try feature([path]).geometry.coordinates
@@ -226,7 +226,7 @@ struct ExportTests {
     GeodeticPosition(latitudeDegrees: coordinates[1], longitudeDegrees: coordinates[0], altitude: 0)
   }
 
-  @Test func `segments are taken in the order of their times, and do not interrupt the track`() throws {
+  @Test func `segments are read in the order of their times, and do not split the track`() throws {
     let drive = RecordedDrive()
     _ = try drive.write("b.mcap", seconds: 0..<30)
     _ = try drive.write("a.mcap", seconds: 30..<60)
@@ -238,7 +238,7 @@ struct ExportTests {
 
   // MARK: Sentences, and a file of its own
 
-  @Test func `sentences come as the receiver sent them, and of several receivers one is chosen`() throws {
+  @Test func `sentences are exported as the receiver sent them, and one of several receivers must be chosen`() throws {
     let drive = RecordedDrive()
     let expected = RecordedDrive.seconds.flatMap { RecordedDrive.sentence("gps", $0) }
     let one = try drive.write()
@@ -250,7 +250,7 @@ struct ExportTests {
     #expect(unknown.standardError.contains("next: valid ones are gps, roof"))
   }
 
-  @Test func `a range of two files becomes one whole file, with the facts of both`() throws {
+  @Test func `a range across two files becomes one complete file with the metadata of both`() throws {
     let drive = RecordedDrive()
     let files = [try drive.write("a.mcap", seconds: 0..<40), try drive.write("b.mcap", seconds: 40..<60)]
     let output = drive.path("part.mcap")
@@ -270,7 +270,7 @@ struct ExportTests {
   }
 
   @Test
-  func `a compressed copy has all that the recording has, and is read in the same ways`() throws {
+  func `a compressed copy contains all of the recording, and exports to the same output`() throws {
     let drive = RecordedDrive()
     let path = try drive.write()
     let output = drive.path("small.mcap")
@@ -287,7 +287,7 @@ struct ExportTests {
 
   // MARK: Damaged or missing files
 
-  @Test func `the complete part of a file that was cut is read, and the cut is reported`() throws {
+  @Test func `export reads the complete part of a truncated file, and reports the truncation`() throws {
     let drive = RecordedDrive()
     let path = try drive.write()
     let bytes = try Files.bytes(of: path)
@@ -303,14 +303,14 @@ struct ExportTests {
     #expect(info.standardOutput.contains("export --format mcap writes a complete file"))
   }
 
-  @Test func `messages that are no states are counted, and harm nothing`() throws {
+  @Test func `messages that are not states are counted and ignored`() throws {
     let drive = RecordedDrive()
     let program = export([try drive.write(badMessageCount: 3), "--format", "gpx"])
     #expect(times(program.standardOutput).count == 150)
     #expect(program.standardError == "bad_messages=3 bad_chunks=0\n")
   }
 
-  @Test func `a damaged chunk is counted, and the others are read`() throws {
+  @Test func `a damaged chunk is counted, and the other chunks are read`() throws {
     let drive = RecordedDrive()
     let path = try drive.write()
     var bytes = try Files.bytes(of: path)
@@ -337,13 +337,13 @@ struct ExportTests {
     (["/etc/passwd", "--format", "gpx", "--compress", "zstd"], 64, "--compress is for mcap"),
     (["/etc/passwd", "--format", "mcap", "--compress", "gzip"], 64, "--compress"),
   ])
-  func `a mistake is named with what to do`(_ arguments: [String], _ code: Int32, _ text: String) {
+  func `export reports a mistake with the next step`(_ arguments: [String], _ code: Int32, _ text: String) {
     let program = export(arguments, expecting: code)
     #expect(program.standardError.contains(text), "\(program.standardError)")
     #expect(program.standardOutput.isEmpty)
   }
 
-  @Test func `where there is nothing to export no file is left`() throws {
+  @Test func `export leaves no file if there is nothing to export`() throws {
     let drive = RecordedDrive()
     let path = try drive.write(receivers: [])
     let output = drive.path("nothing")
@@ -357,7 +357,7 @@ struct ExportTests {
     #expect(Files.names(in: drive.folder) == ["drive.mcap"])
   }
 
-  @Test func `a file that is there stays, unless it is to be replaced`() throws {
+  @Test func `export replaces an existing file only if told to`() throws {
     let drive = RecordedDrive()
     let path = try drive.write()
     let output = drive.path("track.gpx")
@@ -413,7 +413,7 @@ struct ExportTests {
     var all: All
   }
 
-  @Test func `info counts, and finds the pauses`() throws {
+  @Test func `info counts messages and finds pauses`() throws {
     let drive = RecordedDrive()
     _ = try drive.write("1.mcap", seconds: 0..<100)
     _ = try drive.write("2.mcap", seconds: 100..<200, clockErrorSeconds: 3600)
@@ -441,7 +441,7 @@ struct ExportTests {
     #expect(contents.all.from == first.from && contents.all.to == second.to)
   }
 
-  @Test func `info has rates of the time that the files cover, and none of events`() throws {
+  @Test func `info shows message rates over the time that the files cover, and no rates of events`() throws {
     let drive = RecordedDrive()
     for name in ["1.mcap", "2.mcap"] {
       var writer = try MCAPWriter(MCAPFileSink(path: drive.path(name)))
@@ -469,7 +469,7 @@ struct ExportTests {
     }
   }
 
-  @Test func `info for people has a line for each channel`() throws {
+  @Test func `info's text has a line for each channel`() throws {
     let drive = RecordedDrive()
     let program = Program(["info", try drive.write(clockErrorSeconds: 3600)])
     #expect(program.wait() == 0)
@@ -482,7 +482,7 @@ struct ExportTests {
   }
 
   @Test(arguments: [("/nowhere", 66, "there is no file"), ("/etc/passwd", 65, "is not an MCAP file")])
-  func `info names what it cannot read`(_ path: String, _ code: Int32, _ text: String) {
+  func `info reports what it cannot read`(_ path: String, _ code: Int32, _ text: String) {
     let program = Program(["info", path])
     #expect(program.wait() == code)
     #expect(program.standardError.contains(text), "\(program.standardError)")

@@ -63,7 +63,7 @@ struct FailureTests {
     }
   }
 
-  @Test func `a bus that is missing`() {
+  @Test func `a missing bus is reported with the next step`() {
     let hub = HubProcess(board: board("imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-99\" }"))
     expect(
       "imu", of: hub, "failed", says: "there is no I2C bus /dev/i2c-99",
@@ -71,7 +71,7 @@ struct FailureTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a cable that is not plugged in, which no setting of the board's brings`() {
+  @Test func `a missing USB receiver is reported without the commands that enable a port`() {
     let hub = HubProcess(board: board(FailureTests.receiver("/dev/ttyUSB99")))
     expect(
       "gps", of: hub, "failed", says: "there is no serial port /dev/ttyUSB99", nextStep: "plug the receiver in")
@@ -79,7 +79,7 @@ struct FailureTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a line on which nothing comes`() {
+  @Test func `a silent serial line is reported, with advice to check power and wiring`() {
     let terminal = PseudoTerminal()
     let hub = HubProcess(board: board(FailureTests.receiver(terminal.path, ", speed: 9600")))
     expect(
@@ -89,7 +89,7 @@ struct FailureTests {
   }
 
   @Test(arguments: ["\u{1}\u{7F}\u{0}x\u{2}\u{3}\u{4}", "raspberrypi login: "])
-  func `bytes that are no sentences: another speed's, and a login's`(_ noise: String) {
+  func `bytes that are not sentences are reported, for another speed and for a login`(_ noise: String) {
     let terminal = PseudoTerminal()
     let hub = HubProcess(board: board(FailureTests.receiver(terminal.path, ", speed: 9600")))
     expect(
@@ -98,7 +98,7 @@ struct FailureTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `one satellite, and that weak`() {
+  @Test func `a receiver with a single weak satellite is reported with the next step`() {
     let terminal = PseudoTerminal()
     var seconds = 0
     func epoch() -> String {
@@ -124,7 +124,7 @@ struct FailureTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a port that another program has`() {
+  @Test func `a serial port that another program uses is reported`() {
     let terminal = PseudoTerminal()
     let other = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(other) }
@@ -135,7 +135,7 @@ struct FailureTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a line of a GPIO chip that is missing`() {
+  @Test func `a missing line of a GPIO chip is reported`() {
     let power = "power: { switch: \"gpio\", chip: \"no-such-chip\", line: \"GPIO17\" }"
     let hub = HubProcess(board: board("gps: { driver: \"nmea\", port: \"simulated/gps\", \(power) }"))
     expect(
@@ -145,7 +145,7 @@ struct FailureTests {
   }
 
   @Test(.enabled(if: geteuid() == 0, "takes root, to give a tty to others"))
-  func `a port that the hub's user may not open`() {
+  func `a port that the hub's user may not open is reported`() {
     let terminal = PseudoTerminal()
     #expect(chown(terminal.path, 65534, 65534) == 0 && chmod(terminal.path, 0o660) == 0)
     let temporary = TemporaryFolder("failure")
@@ -165,7 +165,7 @@ struct FailureTests {
     #expect(hub.wait() == 0)
   }
 
-  @Test func `a board file that is broken when it is read again, until it is mended`() {
+  @Test func `a board file that is invalid on a reload is reported until it is corrected`() {
     let right = board(FailureTests.receiver("simulated/gps"))
     let hub = HubProcess(board: right)
     HubProcess.write(right.replacing("port: \"simulated/gps\"", with: "prot: \"simulated/gps\""), to: hub.boardFile)
@@ -180,7 +180,7 @@ struct FailureTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a failure counts from the first try, and is over once it works`() {
+  @Test func `a failure counts from the first attempt, and ends once the device works`() {
     let terminal = PseudoTerminal()
     let temporary = TemporaryFolder("failure")
     let link = temporary.path + "/gps"
@@ -209,7 +209,7 @@ struct FailureTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `watch ends when nobody reads it, also while no state comes`() {
+  @Test func `watch ends when its output is closed, even while no state comes`() {
     let terminal = PseudoTerminal()
     let hub = HubProcess(board: board(FailureTests.receiver(terminal.path)))
     // The shell waits for both ends of the pipe.
@@ -224,7 +224,7 @@ struct FailureTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a terminal that knows no cursor gets lines`() {
+  @Test func `watch prints lines on a terminal without cursor control`() {
     let hub = HubProcess(["--no-journal-state"])
     let terminal = TerminalSession(
       "TERM=dumb \(Program.sensorhub) watch --socket \(hub.socket)", columns: 200, rows: 24)

@@ -26,7 +26,7 @@ import Testing
 
   // MARK: Places
 
-  @Test func `eleven hundred connections of an idle peer lock out nobody, and are one line in the log`() {
+  @Test func `eleven hundred connections of one idle machine lock out no other, and log one line`() {
     Peer.allowCrowds()
     let hub = HubProcess(board: board)
     #expect(hub.logs("dashboard on"))
@@ -54,7 +54,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `clients that are served have a share too, and the rest is there for others`() {
+  @Test func `a machine of active clients is limited to its share, and the rest stays free for others`() {
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("gpsd: { port: \(gpsd), clients: 8 }, nmea: { port: \(nmea), clients: 8 }"))
     let greedy = (0..<8).map { _ in Peer(nmea, from: [127, 0, 0, 2]) }
@@ -68,7 +68,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `with a few files to open the outputs share them, and the Unix sockets always answer`() {
+  @Test func `with few file descriptors, the outputs share them and the Unix sockets always answer`() {
     Peer.allowCrowds()
     let hub = ShellHub("ulimit -n 256; exec \"$@\"", board: board)
     #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
@@ -86,7 +86,7 @@ import Testing
     #expect(hub.program.wait() == 0)
   }
 
-  @Test func `a program with all its connections leaves some to others, and a refused client is told why`() {
+  @Test func `one program cannot use all connections, and a refused client gets the reason`() {
     Peer.allowCrowds()
     let hub = HubProcess(board: board)
     let crowd = (0..<300).map { _ in SocketClient.connect(path: hub.socket) }
@@ -103,7 +103,7 @@ import Testing
 
   // MARK: Changes of mind
 
-  @Test func `a client that switches its watch on and off in a loop takes neither the log nor the hub`() {
+  @Test func `a client that switches its watch on and off in a loop floods neither the log nor the hub`() {
     let hub = HubProcess(board: board)
     let good = Peer(gpsd)
     good.send(FairnessTests.watch)
@@ -138,7 +138,7 @@ import Testing
 
   // MARK: Names
 
-  @Test func `a name is shown for what it is`() {
+  @Test func `a client's misleading name is shown quoted and escaped`() {
     let hub = HubProcess(board: board)
     let client = SocketClient(path: hub.socket)
     client.send(#"{"name": "held for 127.0.0.1, x\n12:00:00 error: gps: failed \u001b[2J\u202e"}"# + "\n")

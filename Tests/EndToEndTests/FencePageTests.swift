@@ -56,7 +56,8 @@ import Testing
 
   private func metric(_ line: String) -> Bool { HTTPAnswer(port, "GET", "/metrics").body.contains("\(line)\n") }
 
-  @Test func `a board that leaves is shown in list and map, also while the page keeps nothing awake`() throws {
+  @Test func `the page shows a board that left its fence in list and map, even while it keeps no device awake`() throws
+  {
     // The fence is where the vehicle starts. The vehicle drives 100 m away from there.
     let hub = try open("start: { circle: [52.5163, 13.3777, 50], grace: 2, speed: 20 }")
     // If the page opened too late for the start, the vehicle returns every 70 s.
@@ -94,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: ["light", "dark"])
-  func `fences come and go with the board file, and need no more room than there is`(_ scheme: String) throws {
+  func `fences appear and disappear with the board file, and the page needs no scrolling`(_ scheme: String) throws {
     let hub = try open("")
     try browser.prefer(scheme: scheme)
     #expect(try browser.shows("2", at: "document.querySelectorAll('.device').length"))

@@ -51,7 +51,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a fence that a reload takes away lets the receiver sleep, and one that stays goes on`() {
+  @Test func `a fence that a reload removes lets the receiver sleep, and one that stays keeps watching`() {
     let far = "far: { circle: [52.6, 13.5, 1000] }"
     let hub = HubProcess(board: board("\(Self.start), \(far)"))
     #expect(hub.logs("fence far: the board is outside, "))
@@ -84,7 +84,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `leaving between two runs is noticed, and the broker has it`() {
+  @Test func `leaving between two runs of the hub is noticed and published`() {
     let broker = Broker()
     // The vehicle passes this place once a lap and never stops near it.
     let fence = "spot: { circle: [52.51, 13.37, 50], speed: 20 }"
@@ -107,7 +107,7 @@ import Testing
     #expect(second.stop() == 0)
   }
 
-  @Test func `a second hub in the same folder leaves to the first what that has seen`() {
+  @Test func `a second hub in the same state folder leaves the first one's fence states unchanged`() {
     let folder = TemporaryFolder("fence-state")
     func run(_ name: String) -> HubProcess {
       HubProcess(
@@ -129,7 +129,7 @@ import Testing
     String(decoding: (try? Files.bytes(of: file, limit: 1 << 16)) ?? [], as: UTF8.self)
   }
 
-  @Test func `a hub without fences wakes nothing for listeners to them`() {
+  @Test func `a hub without fences wakes no device for clients that listen for fence events`() {
     let hub = HubProcess(board: board(""))
     #expect(hub.logs("dashboard on"))
     let client = request("/events?only=fence")
@@ -144,7 +144,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `check says what is watched, and what a fence lacks`() {
+  @Test func `check lists the fences and reports missing devices`() {
     let file = "/tmp/sensorhub-fence-\(getpid()).json5"
     defer { unlink(file) }
     HubProcess.write(board(Self.start), to: file)

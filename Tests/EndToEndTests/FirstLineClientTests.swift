@@ -62,7 +62,7 @@ import Testing
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  @Test func `whenever it looks, it soon has a position, and satellites now and then`() {
+  @Test func `a client that connects briefly at any time soon gets a position, and satellites now and then`() {
     let port = SocketClient.freePort()
     let hub = HubProcess.simulated(gpsd: port, nmea: SocketClient.freePort())
     let other = SocketClient(port: port)

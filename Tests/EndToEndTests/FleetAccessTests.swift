@@ -10,7 +10,7 @@ import Testing
     #expect(program.wait() == 0, "\(program.standardError)")
   }
 
-  @Test func `the list that comes along lets hubs and viewers do what they do, and no more`() {
+  @Test func `the packaged access list lets hubs and viewers do their work and nothing else`() {
     let list = SharedData.packageFolder + "/packaging/mosquitto/sensorhub.acl"
     let broker = Broker(
       { folder in
@@ -67,7 +67,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a password that is mended counts with the next attempt`() {
+  @Test func `a corrected password is used at the next attempt`() {
     let broker = Broker { folder in
       FleetAccessTests.run("/usr/bin/mosquitto_passwd", ["-c", "-b", folder + "/passwords", "boat", "of boat"])
       HubProcess.write("forgotten\n", to: folder + "/boat")
@@ -86,7 +86,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a hub and its broker know each other by their certificates`() {
+  @Test func `a hub and its broker authenticate each other by certificates`() {
     func certificates(_ folder: String) {
       let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
       for authority in ["ours", "theirs"] {

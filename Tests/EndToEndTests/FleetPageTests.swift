@@ -43,7 +43,9 @@ import Testing
     return client
   }
 
-  @Test func `a hub is awake while its stream is open, and sleeps when the client or the page is killed`() throws {
+  @Test func `a hub is awake while its stream on the fleet's page is open, and sleeps when client or page is killed`()
+    throws
+  {
     let (boat, ship) = (hub("boat"), hub("ship"))
     let page = page()
     #expect(isListed("boat", as: "online") && isListed("ship", as: "online"))
@@ -80,7 +82,7 @@ import Testing
     #expect(ship.stop() == 0)
   }
 
-  @Test func `a page that opens many hubs which others watch already receives each at once`() {
+  @Test func `a page that opens many hubs which others already watch receives each at once`() {
     let names = (1...16).map { "boat-\($0)" }
     for name in names { broker.publish("sensorhub/\(name)/status", "online") }
     let page = page()
@@ -114,7 +116,7 @@ import Testing
     #expect(page.wait() == 0, "\(page.standardError)")
   }
 
-  @Test func `pages of other sites, unknown hubs and hubs of a hostile name wake nothing`() {
+  @Test func `pages of other sites, unknown hubs and hubs with hostile names wake no device`() {
     let boat = hub("boat")
     broker.publish("sensorhub/<b>/status", "online")
     broker.publish("sensorhub/ghost/last", #"{"class":"STATE","#)
@@ -149,7 +151,7 @@ import Testing
     #expect(boat.stop() == 0)
   }
 
-  @Test func `where it cannot be served, or not so, it says why`() {
+  @Test func `the fleet command says why it cannot serve its page`() {
     let first = page()
     let second = Program(["fleet", "--http", "\(port)", broker.address])
     #expect(second.wait() == 69 && second.standardError.contains("cannot serve the page on http://127.0.0.1:\(port)"))
@@ -162,7 +164,7 @@ import Testing
     #expect(first.wait() == 0)
   }
 
-  @Test func `in a browser hubs are on a list and a map, and opening one wakes that one`() throws {
+  @Test func `in a browser, hubs are on a list and a map, and opening one wakes only that one`() throws {
     let (boat, ship) = (hub("boat"), hub("ship"))
     // The page shows the position where the hub was last heard of.
     let position = #"{"lat":52.53,"lon":13.4,"age":3.0,"source":"gps"}"#
@@ -219,7 +221,7 @@ import Testing
     #expect(ship.stop() == 0)
   }
 
-  @Test func `fences that were left, and the pages of hubs, are on the list and on the page`() throws {
+  @Test func `the list and the page show fences that were left, and links to the hubs' pages`() throws {
     let fences =
       #"{"class":"FENCES","fences":{"anchor":{"state":"outside","seconds":3.0,"event":"leave","beyond":14.2},"#
       + #""yard":{"state":"inside","seconds":3.0,"event":"found"}}}"#
@@ -266,7 +268,7 @@ import Testing
     #expect(page.wait() == 0)
   }
 
-  @Test func `in a browser what is open stays so while the page's server and the broker are restarted`() throws {
+  @Test func `an open hub stays open in the browser while the page's server and the broker restart`() throws {
     let boat = hub("boat")
     let first = page()
     #expect(isListed("boat", as: "online"))

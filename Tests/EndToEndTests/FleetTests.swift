@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `a viewer elsewhere wakes what it asks for, and lets it sleep when it is killed`() {
+  @Test func `a remote viewer wakes only the devices that it requests, and they sleep when it is killed`() {
     let hub = hub()
     #expect(hasJoined(hub), "\(hub.program.standardError)")
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
@@ -69,7 +69,7 @@ import Testing
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
   }
 
-  @Test func `what another client says of whether the hub is there is corrected, while it is there`() {
+  @Test func `a hub corrects its retained status if another client changes it`() {
     let hub = hub()
     #expect(hasJoined(hub), "\(hub.program.standardError)")
     #expect(broker.retains("online", on: "sensorhub/boat/status"))
@@ -85,7 +85,7 @@ import Testing
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
   }
 
-  @Test func `a command shows the states of a hub elsewhere, and its interest ends with it`() {
+  @Test func `watch shows the states of a remote hub, and its request ends with it`() {
     let hub = hub()
     #expect(hasJoined(hub))
     let once = Program(["watch", "--once", "--json", "\(broker.address)/boat"])
@@ -109,7 +109,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a viewer elsewhere has a fix now and then, and the receiver sleeps between`() throws {
+  @Test func `a remote viewer gets a fix now and then, and the receiver sleeps in between`() throws {
     let hub = hub()
     #expect(hasJoined(hub))
     func devices() -> String {
@@ -148,7 +148,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a broker that is restarted costs no power cycle and no value`() {
+  @Test func `a restart of the broker costs no power cycle and no value`() {
     let logger = broker.listen(["sensorhub/boat/state/attitude"], ["-c", "-i", "logger"])
     let hub = hub()
     #expect(hasJoined(hub))
@@ -177,7 +177,7 @@ import Testing
     logger.send(SIGKILL)
   }
 
-  @Test func `a broker that is restarted costs its viewers' receivers no power cycle`() {
+  @Test func `a restart of the broker costs no power cycle of the viewers' receivers`() {
     let hub = hub()
     #expect(hasJoined(hub))
     let watch = Program(["watch", "--json", "--rate", "5", "--parts", "attitude", "\(broker.address)/boat"])
@@ -202,7 +202,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `without its broker no viewer counts as present for long`() {
+  @Test func `while its broker is down, viewers count as gone after a short time`() {
     let hub = hub()
     #expect(hasJoined(hub))
     broker.publish("\(FleetTests.interest)/phone/attitude", "{}")
@@ -220,7 +220,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `interest ends with its time, and no later client finds it`() {
+  @Test func `a request at the broker ends after its time and is removed`() {
     let hub = hub()
     #expect(hasJoined(hub))
     broker.publish("\(FleetTests.interest)/a/attitude", #"{"for": 1}"#)
@@ -234,7 +234,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a hub without its broker is a hub, and ends at once`() {
+  @Test func `a hub without its broker works, and ends at once`() {
     // One port has no listener; the other accepts the connection and stays silent.
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(listener) }
@@ -261,7 +261,7 @@ import Testing
     }
   }
 
-  @Test func `a hub without the library says what to install`() {
+  @Test func `a hub without the MQTT library says what to install`() {
     let folder = TemporaryFolder("library")
     // The loader finds this file first, and it is no library.
     HubProcess.write("none", to: folder.path + "/libmosquitto.so.1")
@@ -279,7 +279,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `an invalid request changes nothing but a counter`() {
+  @Test func `an invalid request only increases a counter`() {
     let port = SocketClient.freePort()
     let hub = hub(outputs: ", http: { port: \(port) }")
     #expect(hasJoined(hub))
@@ -317,7 +317,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `the fleet is listed, asleep or awake or gone, and held`() {
+  @Test func `fleet lists hubs as asleep, awake or gone, and can hold their devices`() {
     let hub = hub()
     #expect(hasJoined(hub))
     func list(_ options: [String] = []) -> String {
@@ -377,7 +377,7 @@ import Testing
     #expect(eventually { list().contains("boat: offline") }, "\(list())")
   }
 
-  @Test func `Home Assistant is told of a tracker, and its switch wakes the receiver`() throws {
+  @Test func `Home Assistant gets a tracker, and its switch wakes the receiver`() throws {
     struct Discovery: Decodable {
       struct Component: Decodable {
         var platform, unique_id, default_entity_id: String
@@ -409,7 +409,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a reload joins another broker, or none`() {
+  @Test func `a reload can change or remove the broker`() {
     let hub = hub()
     #expect(hasJoined(hub))
     let other = Broker()
@@ -424,7 +424,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `reloads while the broker does not answer end with the last one joined`() {
+  @Test func `several reloads while the broker does not answer end with the last broker joined`() {
     broker.stop()
     let wall = FullListener(port: broker.port)
     let hub = hub()
@@ -451,7 +451,7 @@ import Testing
   /// - Parameter queue: the length of the queue; without one, mosquitto 2.0 ends the connection after a forbidden
   ///   message
   @Test(arguments: [10_000, 0])
-  func `a refused publication is reported once, counted, and costs nothing else`(queue: Int) throws {
+  func `a refused publication is reported once, counted, and has no other effect`(queue: Int) throws {
     let broker = Broker { folder in
       HubProcess.write("topic readwrite #\ntopic deny sensorhub/boat/last\n", to: folder + "/list")
       return "allow_anonymous true\nacl_file \(folder)/list\nmax_packet_size 2500\nmax_queued_messages \(queue)"
@@ -485,7 +485,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `no two values have one id, whichever streams they are of`() {
+  @Test func `each published value has a unique id across all streams`() {
     let hub = hub()
     #expect(hasJoined(hub))
     let logger = broker.listen(["sensorhub/boat/state/#"])
@@ -502,7 +502,7 @@ import Testing
     logger.send(SIGKILL)
   }
 
-  @Test func `two hubs of one name notice each other`() {
+  @Test func `two hubs with the same name notice each other`() {
     let one = hub()
     #expect(hasJoined(one))
     let other = hub()
@@ -514,7 +514,7 @@ import Testing
     #expect(one.stop() == 0)
   }
 
-  @Test func `nothing is left of a name that a hub has no more, nor in a Home Assistant that is told no more`() {
+  @Test func `after a change of name, nothing remains under the old one, also in Home Assistant`() {
     let hub = hub(", homeAssistant: true")
     #expect(hasJoined(hub))
     let discovery = { (name: String) in "homeassistant/device/sensorhub-\(name)/config" }
@@ -542,7 +542,7 @@ import Testing
   }
 
   @Test(arguments: [("boat", "boat", "other"), ("boat_9", "boat.9", "sensorhub"), ("Yacht", "yacht", "sensorhub")])
-  func `a hub that is called or placed otherwise is still known to Home Assistant`(
+  func `Home Assistant still knows a hub whose name or topic changed`(
     _ name: String, _ next: String, _ topic: String
   ) {
     func section(_ name: String, _ topic: String) -> String {
@@ -569,7 +569,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a device that is removed from a board file is removed from Home Assistant, also over a restart`() {
+  @Test func `a device that is removed from a board file is removed from Home Assistant, also across a restart`() {
     let mqtt = "mqtt: { broker: \"\(broker.address)\", hub: \"boat\", homeAssistant: true }"
     func fences(_ names: [String]) -> String {
       mqtt + ", fences: { \(names.map { "\($0): { circle: [52.5163, 13.3777, 5000] }" }.joined(separator: ", ")) }"
@@ -596,7 +596,7 @@ import Testing
     next.wait()
   }
 
-  @Test func `a name that another hub has taken is that one's`() {
+  @Test func `a hub that changes its name does not clear its old name's topics if another hub uses them`() {
     let hub = hub()
     #expect(hasJoined(hub))
     func reload(_ section: String) {
@@ -619,7 +619,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a hub that takes a name later keeps what it leaves there when it goes`() {
+  @Test func `the retained messages of a hub that took over an unused name stay when it stops`() {
     let hub = hub()
     #expect(hasJoined(hub))
     HubProcess.write(
@@ -640,7 +640,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a subscriber without a request wakes the devices if the hub is configured so`() {
+  @Test func `a subscriber without a request wakes the devices if the hub is configured to allow it`() {
     let logger = broker.listen(["sensorhub/boat/state"])
     #expect(eventually { broker.sees(logger, on: "sensorhub/boat/state") })
     let hub = hub(", subscribersWake: true")

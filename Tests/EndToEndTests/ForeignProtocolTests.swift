@@ -14,7 +14,7 @@ import Testing
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n?WATCH={\"enable\":true,\"json\":true};",
   ])
-  func `a browser is sent away from the stream ports, and wakes nothing`(_ request: String) {
+  func `a browser that connects to a stream port is disconnected, and wakes no device`(_ request: String) {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     #expect(hub.logs("NMEA 0183 on 127.0.0.1:\(nmea), "))
     for port in [gpsd, nmea] {
@@ -44,7 +44,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a browser that looks for a relay at a stream port wakes nothing`() {
+  @Test func `a TURN request at a stream port wakes no device`() {
     // An Allocate request of TURN over TCP (RFC 8656, section 7.1), as Chromium sends it first: for a relay of UDP.
     let request: [UInt8] =
       [0x00, 0x03, 0x00, 0x08, 0x21, 0x12, 0xA4, 0x42] + Array("Yk3bQzT8v0wP".utf8)
@@ -68,7 +68,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a page that uses WebRTC wakes nothing`() throws {
+  @Test func `a page that uses WebRTC wakes no device`() throws {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     #expect(hub.logs("NMEA 0183 on 127.0.0.1:\(nmea), "))
     let browser = try Browser()

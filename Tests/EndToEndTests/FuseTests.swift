@@ -12,7 +12,7 @@ struct FuseTests {
     return path
   }
 
-  @Test func `a row comes out for each good row, whatever the order of the columns, and bad ones are counted`() {
+  @Test func `fuse prints a row for each valid row, whatever the order of the columns, and counts invalid ones`() {
     let path = write(
       """
       note,ax,ay,az,t,gx,gy,gz
@@ -42,13 +42,13 @@ struct FuseTests {
     (["--imu", "/nowhere.csv", "--gnss", "/nowhere.csv", "--lever-arm", "-1.2,0,-0.4"], 66, "cannot read"),
     (["--imu", "/nowhere.csv", "--correlation-time", "-3"], 64, "--correlation-time must be from 0 to 3600"),
   ])
-  func `a wrong file is named with what it lacks`(_ arguments: [String], _ code: Int32, _ text: String) {
+  func `fuse reports what is wrong with a file`(_ arguments: [String], _ code: Int32, _ text: String) {
     let program = Program(["fuse"] + arguments)
     #expect(program.wait() == code)
     #expect(program.standardError.contains(text), "\(program.standardError)")
   }
 
-  @Test func `a reader that closes the pipe after the first rows ends the command without a word`() {
+  @Test func `fuse ends quietly when the reader of its output closes the pipe`() {
     let rows = (0..<40_000).map { "\(Double($0) / 100),0,0,0,0,0,-9.808\n" }
     let path = write("t,gx,gy,gz,ax,ay,az\n" + rows.joined(), "many.csv")
     defer { unlink(path) }
@@ -58,7 +58,7 @@ struct FuseTests {
     #expect(program.lines.count == 2 && program.standardError.isEmpty, "\(program.standardError)")
   }
 
-  @Test func `with fixes it navigates, and draws what it did`() {
+  @Test func `fuse navigates with fixes, and draws the result`() {
     var imu = "t,gx,gy,gz,ax,ay,az\n"
     var gnss = "t,lat,lon,alt,sn,se,sd,vn,ve,vd,svn,sve,svd,quality\n"
     // The vehicle drives north at 10 m/s, and there is no fix in the last five seconds.
@@ -127,7 +127,7 @@ struct FuseTests {
     #expect(headings[0] > 15 && abs(headings[0] - headings[1]) < 2, "\(headings)")
   }
 
-  @Test func `rows out of order count as if they were sorted`() {
+  @Test func `rows out of order give the same result as sorted rows`() {
     var swapped = turning
     for index in stride(from: 10, to: 500, by: 20) { swapped.swapAt(index, index + 1) }
     let paths = [turning, swapped].enumerated().map { index, rows in
@@ -140,7 +140,7 @@ struct FuseTests {
     #expect(results[1].standardError.isEmpty)
   }
 
-  @Test func `a recording whose clock starts again is two recordings, and a stray row is none`() {
+  @Test func `a recording whose clock restarts is fused as two recordings, unlike one with a stray row`() {
     var imu: [String] = []
     var gnss: [String] = []
     for step in 0..<1500 {
@@ -169,7 +169,7 @@ struct FuseTests {
     #expect(stray.standardError == "bad_rows=1 refused_fixes=0\n")
   }
 
-  @Test func `a drawing replaces nothing that is there unless it is to, and never what is read`() throws {
+  @Test func `fuse overwrites an existing file with a drawing only if told to, and never its input`() throws {
     let text = "t,gx,gy,gz,ax,ay,az\n0.00,0,0,0,0,0,9.81\n0.01,0,0,0,0,0,9.81\n"
     let imu = write(text, "drawn.csv")
     let plot = write("mine", "drawn.svg")

@@ -24,7 +24,7 @@ import Testing
     eventually { device(path, client).map(isExpected) == true }
   }
 
-  @Test func `a receiver that answers has the name that gpsd gives it, and not the board file's`() {
+  @Test func `a receiver that answers has gpsd's name for its type, not the board file's`() {
     func receiver(_ id: String, _ name: String, _ driver: String, _ more: String = "") -> String {
       "\(id): { driver: \"\(driver)\", port: \"simulated/\(name)\", \(more) power: { lingerSeconds: 0.2 } }"
     }
@@ -63,7 +63,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a receiver that is not asked is known by its messages, also while it sleeps`() {
+  @Test func `a receiver that gets no commands is identified by its messages, also while it sleeps`() {
     let receiver = PseudoTerminal()
     let hub = HubProcess(
       board: """

@@ -46,7 +46,7 @@ import Testing
         + SentenceWriter.make("GNGSA,A,1,,,,,,,,,,,,,,,,1")
   }
 
-  @Test func `the satellites, the sentences and the name of the device are the taken receiver's`() {
+  @Test func `satellites, sentences and the device name are those of the receiver in use`() {
     let roof = PseudoTerminal()
     let mast = PseudoTerminal()
     let hub = HubProcess(
@@ -100,7 +100,7 @@ import Testing
     #expect(devices.map(String.init) == [roof.path, mast.path], "\(poll)")
   }
 
-  @Test func `a watch of a receiver by its path goes on when another one comes, and when the two change places`()
+  @Test func `a watch of a receiver by its path continues when the board file adds a receiver or swaps the order`()
     throws
   {
     let roof = PseudoTerminal()
@@ -137,7 +137,7 @@ import Testing
     #expect(GPSDTruthTests.reports(client.text, "TPV").allSatisfy { $0.device == roof.path })
   }
 
-  @Test func `one epoch without a fix blanks no position, and a receiver that goes is said to have gone`() {
+  @Test func `one epoch without a fix clears no position, and a receiver that disappears is reported`() {
     let receiver = PseudoTerminal()
     let hub = HubProcess(
       board: """
@@ -183,7 +183,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a poll says what a watch says, and nothing of what sleeps`() throws {
+  @Test func `a poll reports the same as a watch, and nothing of sleeping devices`() throws {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let watcher = SocketClient(port: gpsd)
     watcher.send(GPSDTruthTests.watch)
@@ -232,7 +232,7 @@ import Testing
     }
   }
 
-  @Test func `devices are pushed when they wake, and again when the board file is read again`() {
+  @Test func `devices are reported when they wake, and again after a reload`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send("?DEVICES;")
@@ -261,7 +261,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a watch ends with the device that it names, and keeps nothing awake after that`() {
+  @Test func `a watch of a device ends when the device is removed, and keeps nothing awake after that`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     // Some programs write their objects this way.
@@ -282,7 +282,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `attitudes name the IMU, come with the epochs, and as often as asked for`() {
+  @Test func `attitudes name the IMU, and come with each epoch or at the requested rate`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let ordinary = SocketClient(port: gpsd)
     ordinary.send(GPSDTruthTests.watch)
@@ -323,7 +323,9 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a client that joins receives the present state at once, and takes no report from the others`() throws {
+  @Test func `a client that joins receives the current state at once, without taking reports from other clients`()
+    throws
+  {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let steady = SocketClient(port: gpsd)
     steady.send(GPSDTruthTests.watch)
@@ -367,7 +369,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a client that stays receives each epoch once, however many come and go`() throws {
+  @Test func `a client receives each epoch once, however many others come and go`() throws {
     // Of the receiver alone: with an IMU a position is of its newest sample, which may be the same in two epochs on a machine that is
     // held up for as long.
     let hub = HubProcess(
@@ -411,7 +413,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a client that joins between two epochs of a slow receiver is not told that there is no fix`() {
+  @Test func `a client that joins between two epochs of a slow receiver gets no report without a fix`() {
     let receiver = PseudoTerminal()
     let fused = SocketClient.freePort()
     let hub = HubProcess(
@@ -447,7 +449,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `through a tunnel every report has a position, and their times grow`() async throws {
+  @Test func `in a tunnel every report has a position, and their times increase`() async throws {
     // The clock runs slower, so an epoch that a busy machine's thread delivers late is less late by it.
     let clock = SlowClock(timesSlower: 2)
     var receiver = SimulatedReceiver.Configuration()

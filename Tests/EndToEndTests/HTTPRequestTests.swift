@@ -21,7 +21,7 @@ import Testing
     ("/metrics", "text/plain; version=0.0.4", "sensorhub_device_wakes_total{device=\"gps\"} 0"),
     ("/healthz", "text/plain", "ok"),
   ])
-  func `looking wakes nothing`(_ path: String, _ type: String, _ content: String) {
+  func `reading over HTTP wakes no device`(_ path: String, _ type: String, _ content: String) {
     let hub = hub()
     let answer = HTTPAnswer(port, "GET", path)
     #expect(answer.status == 200)
@@ -79,7 +79,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a request that never ends is given up`() {
+  @Test func `a request that never ends is closed`() {
     let hub = hub()
     let slow = SocketClient(port: port)
     slow.send("GET /state HTTP/1.1\r\n")

@@ -27,7 +27,7 @@ import Testing
     ("POST", "/state", "GET, HEAD"), ("DELETE", "/", "GET, HEAD"), ("PUT", "/dashboard.js", "GET, HEAD"),
     ("GET", "/devices/gps/hold", "POST"), ("PATCH", "/devices/imu/release", "POST"),
   ])
-  func `a method that a path does not know is refused with those that it knows`(
+  func `an unsupported method on a path is refused with the supported ones`(
     _ method: String, _ path: String, _ allowed: String
   ) {
     let answer = HTTPAnswer(port, method, path)
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `two hosts are one too many`() {
+  @Test func `a request with two Host headers is refused`() {
     for second in ["localhost", "evil.example"] {
       let answer = get("/state", ["Host: localhost", "Host: \(second)"])
       #expect(answer.status == 400)
@@ -81,13 +81,13 @@ import Testing
     ("GET", "/events?ratehz=2", "did you mean 'rateHz'?"),
     ("POST", "/devices/imu/hold?four=1", "did you mean 'for'?"),
   ])
-  func `a word that is not known is refused, and wakes nothing`(_ method: String, _ path: String, _ text: String) {
+  func `an unknown word in a query is refused, and wakes no device`(_ method: String, _ path: String, _ text: String) {
     let answer = HTTPAnswer(port, method, path)
     #expect(answer.status == 400 && answer.body.contains(text), "\(answer.head) \(answer.body)")
     #expect(hub.devicesNow["imu"].wakes == 0)
   }
 
-  @Test func `satellites come no more often than was asked for`() {
+  @Test func `satellites are sent no more often than requested`() {
     func skies(_ client: SocketClient) -> Int { client.text.split(separator: "event: sky\n").count - 1 }
     let often = SocketClient(port: port)
     often.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -120,7 +120,7 @@ import Testing
     #expect(HTTPAnswer(port, "HEAD", path, ["If-None-Match: \(tag)"]).status == 304)
   }
 
-  @Test func `large answers are compressed for clients that accept it`() {
+  @Test func `large answers are compressed for clients that accept this`() {
     let address = "http://localhost:\(port)"
     let measuring = ["-o", "/dev/null", "-w", "%{size_download}"]
     for path in ["/", "/dashboard.js", "/grafana.json", "/openapi.yaml", "/metrics"] {
@@ -138,7 +138,7 @@ import Testing
     #expect(get("/dashboard.js").head.contains("Vary: Accept-Encoding"))
   }
 
-  @Test func `where a map is configured its server hears which site asks, and the page says whose it is`() {
+  @Test func `with a configured map, the tile server gets the referrer, and the page shows the credit`() {
     #expect(get("/").head.contains("Referrer-Policy: no-referrer"))
     let maps = [
       ("tiles: \"https://tile.openstreetmap.org/{z}/{x}/{y}.png\"", "© OpenStreetMap contributors"),

@@ -22,7 +22,7 @@ import Testing
     return client
   }
 
-  @Test func `a thousand scrapes wake nothing, and Prometheus' own checker finds no fault`() {
+  @Test func `a thousand scrapes wake no device, and promtool accepts the metrics`() {
     let hub = hub()
     let client = SocketClient(port: port)
     for _ in 0..<999 { client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n") }
@@ -46,7 +46,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `twenty clients that read nothing delay none of a hundred`() {
+  @Test func `twenty clients that do not read delay none of a hundred others`() {
     let hub = hub()
     let request = Array("GET /events?rate=50 HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
     let stalled = (0..<20).map { _ in
@@ -92,7 +92,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `ten thousand broken requests harm nobody`() {
+  @Test func `ten thousand invalid requests do no harm`() {
     let hub = hub()
     let good = events()
     #expect(good.receives("\"mode\":\"fused\""))
@@ -148,7 +148,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `five hundred clients do not keep the hub from ending, with its power off`() {
+  @Test func `five hundred clients do not keep the hub from ending with its power off`() {
     let hub = hub()
     let clients = (0..<400).map { _ in events("?rate=1") }
     let idle = (0..<30).map { _ in SocketClient(port: port) }

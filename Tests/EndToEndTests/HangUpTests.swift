@@ -52,7 +52,7 @@ final class HangUpTests {
     #expect(isRunning)
   }
 
-  @Test func `a hub that was started by hand ends with its terminal, and with the power off`() {
+  @Test func `a hub started in a terminal ends with the terminal, and its power is off`() {
     let terminal = TerminalSession(command())
     waitUntilItReads()
     readAgain()
@@ -61,7 +61,7 @@ final class HangUpTests {
     #expect(log.contains("stopped; all power lines are off"), "\(log)")
   }
 
-  @Test func `so does one in the background of a shell`() {
+  @Test func `a hub in the background of a shell ends with the terminal, and its power is off`() {
     let terminal = TerminalSession("bash --norc -i")
     terminal.type(command() + " &")
     waitUntilItReads()
@@ -71,7 +71,7 @@ final class HangUpTests {
     #expect(log.contains("stopped; all power lines are off"), "\(log)")
   }
 
-  @Test func `a hub that its shell has released is told to read its board file again, and does not end`() {
+  @Test func `a hub disowned by its shell takes a hang-up as a reload, and does not end`() {
     let terminal = TerminalSession("bash --norc -i")
     terminal.type(command() + " & disown -h; echo >\(folder)/let-go")
     waitUntilItReads()
@@ -83,7 +83,7 @@ final class HangUpTests {
     #expect(eventually { !isRunning })
   }
 
-  @Test func `with nohup it outlives its terminal`() {
+  @Test func `a hub under nohup survives its terminal`() {
     // A shell keeps the terminal open: nohup releases its own terminal before it ignores the consequences.
     let terminal = TerminalSession("bash --norc -i")
     terminal.type(command("nohup") + " &")

@@ -5,7 +5,7 @@ import Testing
 /// The help texts of the subcommands.
 @Suite(.timeLimit(.minutes(10))) struct HelpTests {
   @Test(arguments: ["sensorhub.1", "sensorhub-board.5"])
-  func `the manual's pages can be read as they lie in the source`(_ name: String) throws {
+  func `the manual pages can be read from the source folder`(_ name: String) throws {
     let text = String(decoding: try Files.bytes(of: "\(SharedData.packageFolder)/packaging/man/\(name)"), as: UTF8.self)
     let lines = text.split(separator: "\n")
     // Parts without content yet are comments.
@@ -22,7 +22,7 @@ import Testing
     "info",
     "export", "replay", "fleet", "verify",
   ])
-  func `help fills its lines`(_ command: String) {
+  func `the help uses the full width of its lines`(_ command: String) {
     let program = Program([command, "--help"])
     #expect(program.wait() == 0)
     // In the discussion, the parser wraps the preceding line and writes the text after it.

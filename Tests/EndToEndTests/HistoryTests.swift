@@ -95,7 +95,7 @@ import Testing
 
   // MARK: States
 
-  @Test func `pages meet exactly, with every state on one of them`() throws {
+  @Test func `pages of the history join exactly, with every state on one of them`() throws {
     try writeTwoSegments()
     let hub = hub()
     // If a page takes a busy machine longer than a second, the hub sends it incomplete and puts the rest on another
@@ -125,7 +125,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a time without anything is an empty list, in each form`() throws {
+  @Test func `a time without data is an empty list in each form`() throws {
     try writeTwoSegments()
     let hub = hub()
     for query in ["from=2026-11-22T11:00:00Z&to=2026-11-22T12:00:00Z", "from=0&to=1"] {
@@ -167,7 +167,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a board that records nothing says so`() {
+  @Test func `a board that does not record says so`() {
     let hub = hub("")
     for path in [
       "/history", "/history/power", "/history/track.gpx", "/recordings", "/recordings/\(HistoryTests.first)",
@@ -180,7 +180,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `two hubs' segments of one time are read one after the other`() throws {
+  @Test func `overlapping segments of two hubs are read one after the other`() throws {
     _ = try recorded.write(HistoryTests.first, seconds: 0..<60)
     _ = try recorded.write("sensorhub-20261122T100030Z-001.mcap", seconds: 30..<60)
     let hub = hub()
@@ -190,7 +190,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a segment that goes while it is read leaves what is in the others`() throws {
+  @Test func `if a segment is deleted during a query, the rest comes from the other segments`() throws {
     try writeTwoSegments()
     let hub = hub()
     let page = try page("\(HistoryTests.drive)&every=0&limit=50")
@@ -207,7 +207,7 @@ import Testing
 
   // MARK: Files and tracks
 
-  @Test func `recordings are listed, and taken along as they are`() throws {
+  @Test func `recordings are listed, and can be downloaded unchanged`() throws {
     try writeTwoSegments()
     let hub = hub()
     let list = try decoded("/recordings", as: Recordings.self).recordings
@@ -227,7 +227,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `the segment being recorded can be read and downloaded meanwhile`() throws {
+  @Test func `the segment that is being recorded can be read and downloaded`() throws {
     let hub = hub()
     let client = SocketClient(path: hub.socket)
     let all = "from=0&to=9000000000&every=0"
@@ -253,7 +253,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `downloads from which nobody takes anything make room for others`() throws {
+  @Test func `stalled downloads are closed to make room for others`() throws {
     try writeTwoSegments()
     // The recording is larger than the buffers between server and client.
     var writer = try MCAPWriter(MCAPFileSink(path: recorded.path(HistoryTests.second)))
@@ -275,7 +275,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a track comes as GPX, with its interruptions`() throws {
+  @Test func `a track can be downloaded as GPX, with its interruptions`() throws {
     try writeTwoSegments()
     let hub = hub()
     func segments(_ query: String) -> [Int] {
@@ -297,7 +297,7 @@ import Testing
   }
 
   @Test
-  func `xmllint reads a track`() throws {
+  func `xmllint accepts a downloaded track`() throws {
     try writeTwoSegments()
     let hub = hub()
     let file = recorded.path("track.gpx")
@@ -321,7 +321,7 @@ import Testing
     return bytes
   }
 
-  @Test func `clients that ask for everything at once and leave do no harm`() throws {
+  @Test func `clients that request everything at once and leave do no harm`() throws {
     try writeTwoSegments()
     let hub = hub()
     // After one answer everything that the hub needs for history is running.

@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func `a hold keeps one device awake for its time, which is told`() throws {
+  @Test func `a hold keeps only its device awake, for the stated time`() throws {
     let long = try hold("/devices/imu/hold?for=600")
     #expect(long.device == "imu" && long.seconds == 600)
     #expect(hub.shows("imu", "tracking"))
@@ -57,7 +57,7 @@ import Testing
     #expect(hub.devicesNow["imu"].onSeconds - before >= 2)
   }
 
-  @Test func `a hold can be ended though another board file has taken its device away`() throws {
+  @Test func `a hold can be ended even if a reload has removed its device`() throws {
     let hold = try hold("/devices/gps/hold?for=3600")
     #expect(hub.shows("gps", "tracking"))
     HubProcess.write("{ name: \"bare\", http: { port: \(port) } }", to: hub.boardFile)
@@ -69,7 +69,7 @@ import Testing
     #expect(post("/devices/gps/release?hold=\(hold.id)").status == 404)
   }
 
-  @Test func `a hold outlives a change of the port's own settings, and not the port`() throws {
+  @Test func `a hold survives a change of the port's settings, but not the port's removal`() throws {
     let hold = try hold("/devices/gps/hold?for=3600")
     #expect(hub.shows("gps", "tracking"))
     HubProcess.write(
@@ -84,7 +84,7 @@ import Testing
     #expect(hub.comesToRest())
   }
 
-  @Test func `a shorter hold does not shorten another's, nor does releasing it end that`() throws {
+  @Test func `a shorter hold does not shorten another one, nor does releasing it end the other`() throws {
     let long = try hold("/devices/gps/hold?for=3600")
     let short = try hold("/devices/gps/hold?for=1")
     let other = try hold("/devices/gps/hold?for=600")
@@ -103,7 +103,7 @@ import Testing
     #expect(hub.devicesNow["gps"].wakes == 1)
   }
 
-  @Test func `its caller may prolong a hold, without a power cycle`() throws {
+  @Test func `the client that made a hold may prolong it without a power cycle`() throws {
     // On a busy machine a hold may end before its caller prolongs it. Then there is another chance.
     var (prolonged, holdCount): (Hold?, Int) = (nil, 0)
     for _ in 0..<10 where prolonged == nil {
@@ -123,7 +123,7 @@ import Testing
     #expect(hub.devicesNow["gps"].power != "off" && hub.devicesNow["gps"].wakes <= holdCount)
   }
 
-  @Test func `there are only so many`() throws {
+  @Test func `at most 256 holds are allowed`() throws {
     let client = SocketClient(port: port)
     for _ in 0..<300 { client.send("POST /devices/imu/hold?for=600 HTTP/1.1\r\nHost: localhost\r\n\r\n") }
     #expect(eventually { client.text.split(separator: "HTTP/1.1 503").count == 45 }, "\(client.text.suffix(400))")

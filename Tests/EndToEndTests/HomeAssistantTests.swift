@@ -12,7 +12,8 @@ import Testing
     "binary_sensor.boat_problem_gps", "binary_sensor.boat_problem_imu",
   ]
 
-  @Test func `it finds a hub, tracks it, its switch wakes the receiver, and what is stale is unavailable`() throws {
+  @Test func `Home Assistant finds and tracks a hub, wakes it by a switch, and shows old values as unavailable`() throws
+  {
     let broker = Broker()
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"boat\", homeAssistant: true }"))
@@ -59,7 +60,7 @@ import Testing
     #expect(!home.log.contains("sensorhub/boat"), "\(home.log)")
   }
 
-  @Test func `each name has an entity of its own, and a removed one is gone`() {
+  @Test func `each device or fence name has its own Home Assistant entity, and a removed name has none`() {
     let broker = Broker()
     func board(_ hub: String, _ fences: [String], _ devices: [String]) -> String {
       let areas = fences.map { "\"\($0)\": { circle: [52.5163, 13.3777, 5000] }" }.joined(separator: ", ")

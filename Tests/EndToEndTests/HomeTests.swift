@@ -34,7 +34,7 @@ final class HomeTests {
   }
 
   @Test(.enabled(if: geteuid() == 0, "takes root, to be somebody else"))
-  func `a user without a home keeps nothing, and is told so`() {
+  func `a user without a home folder is told that nothing can be stored`() {
     // No user database has this number.
     let uid = 1_987_654_321
     let said = wordsOfHub(uid: uid)
@@ -51,7 +51,7 @@ final class HomeTests {
   }
 
   @Test(.enabled(if: geteuid() == 0, "takes root, to be somebody else"))
-  func `without HOME the register of users says where home is`() throws {
+  func `without HOME, the user database gives the home folder`() throws {
     let nobody = try #require(getpwnam("nobody")).pointee
     let home = String(cString: nobody.pw_dir)
     // Debian's value is /nonexistent.

@@ -89,7 +89,7 @@ import Testing
     #expect(hub.wait() == 0, "\(hub.standardError)")
   }
 
-  @Test func `a server and a program hear once of leaving and returning, over restarts of server and hub`() throws {
+  @Test func `hooks report leaving and returning once each, across restarts of the server and the hub`() throws {
     let server = Receiver()
     let board = board(
       """
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `a device that fails and works again is reported at a broker, once each`() throws {
+  @Test func `a device's failure and recovery are published once each`() throws {
     let broker = Broker()
     let topic = "sensorhub/boat/alarm"
     let listener = broker.listen([topic])
@@ -160,7 +160,7 @@ import Testing
     listener.wait()
   }
 
-  @Test func `a hub that runs as root runs no program, and says what to do`() throws {
+  @Test func `a hub that runs as root runs no hook program, and says what to do`() throws {
     try OtherUser.require()
     let hub = HubProcess(board: board("any: { run: [\"\(keeper())\", \"\(marks)\"] }"))
     #expect(
@@ -170,7 +170,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `check shows what will be run, and what its sandbox is opened for`() {
+  @Test func `check shows which hooks will run, and what the sandbox allows for them`() {
     let file = "\(folder.path)/board.json5"
     let keeper = keeper()
     HubProcess.write(

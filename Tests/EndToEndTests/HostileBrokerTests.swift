@@ -18,7 +18,7 @@ import Testing
     visit.end()
   }
 
-  @Test func `no packet that is wrong does more than end its connection`() throws {
+  @Test func `an invalid packet from the broker only ends its connection`() throws {
     let broker = ScriptedBroker { visit in
       guard visit.number < HostileBroker.packets.count else {
         return HostileBrokerTests.say([], to: visit, isLetIn: true)
@@ -41,7 +41,7 @@ import Testing
     #expect(try HostileBroker.visit(broker.port).isLetIn)
   }
 
-  @Test func `a message longer than the broker allows is left out, and not kept in memory`() throws {
+  @Test func `a message longer than the hub's limit is dropped, and never held in memory`() throws {
     let payload = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 19)
     let broker = ScriptedBroker { visit in
       visit.send(ScriptedBroker.accepted)
@@ -67,7 +67,7 @@ import Testing
   }
 
   /// The variable SENSORHUB_MQTT_PACKETS=1000000 sets the number of packets.
-  @Test(.timeLimit(.minutes(600))) func `packets that are nearly right do no more either`() throws {
+  @Test(.timeLimit(.minutes(600))) func `an almost valid packet from the broker only ends its connection`() throws {
     let count = getenv("SENSORHUB_MQTT_PACKETS").flatMap { Int(String(cString: $0)) } ?? 3000
     let perVisit = 10
     let random = Guarded(SeededRandom())
@@ -93,7 +93,8 @@ import Testing
     )
   }
 
-  @Test func `a hub outlives a hostile broker, serves others meanwhile, and joins a good one afterwards`() throws {
+  @Test func `a hub survives a hostile broker, serves others in the meantime, and joins a good one afterwards`() throws
+  {
     let nmea = SocketClient.freePort()
     let broker = Broker()
     broker.stop()

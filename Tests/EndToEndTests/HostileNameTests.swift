@@ -36,7 +36,7 @@ import Testing
 
   private static let gps = "devices: { gps: { driver: \"nmea\", port: \"x\" } }"
 
-  @Test func `a name in a recording is text in a browser`() throws {
+  @Test func `a browser shows a name from a recording as text`() throws {
     let port = SocketClient.freePort()
     let program = try replay("{ name: \"\(HostileNameTests.tag)\", \(HostileNameTests.gps), http: { port: \(port) } }")
     #expect(eventually { HTTPAnswer(port, "GET", "/healthz").status == 200 }, "\(program.standardError)")
@@ -49,7 +49,7 @@ import Testing
     program.wait()
   }
 
-  @Test func `a recording opens no port to others, reads no file and sends a browser nowhere`() throws {
+  @Test func `a replayed recording opens no port to other machines, reads no file and redirects no browser`() throws {
     let port = SocketClient.freePort()
     let nmea = SocketClient.freePort()
     let program = try replay(
@@ -69,7 +69,7 @@ import Testing
     program.wait()
   }
 
-  @Test func `a recording's board file adds nothing to the policy of the page`() throws {
+  @Test func `a recording's board file changes nothing in the page's content security policy`() throws {
     let program = try replay(
       """
       { name: "x", \(HostileNameTests.gps), http: { port: \(SocketClient.freePort()),
@@ -79,7 +79,7 @@ import Testing
     #expect(program.standardError.contains("'http.tiles' must be an address"), "\(program.standardError)")
   }
 
-  @Test func `text from a recording moves no cursor`() throws {
+  @Test func `text from a recording cannot move the terminal's cursor`() throws {
     let path = folder + "/recording.mcap"
     var writer = try MCAPWriter(try MCAPFileSink(path: path))
     try writer.add(MCAPMetadata(name: "board", entries: ["file": "{ name: \"x\", \(HostileNameTests.gps) }"]))
@@ -105,14 +105,14 @@ import Testing
     }
   }
 
-  @Test func `a file name that moves the cursor is written out`() {
+  @Test func `control characters in a file name are printed escaped`() {
     let program = Program(["check", folder + "/\u{1b}[2J\u{9b}1m.json5"])
     program.wait()
     #expect(program.standardError.contains("\\u{1b}[2J\\u{9b}1m.json5"), "\(program.standardError.debugDescription)")
   }
 
   @Test(arguments: [["watch", "--rate", "\u{1b}[2J"], ["export", "--format=\u{1b}[2J", "x"], ["\u{1b}[2J"]])
-  func `a word of the command line that moves the cursor is written out`(_ arguments: [String]) {
+  func `control characters in an argument are printed escaped`(_ arguments: [String]) {
     let program = Program(arguments)
     #expect(program.wait() == 64, "\(program.standardError.debugDescription)")
     #expect(program.standardError.contains("\\u{1b}[2J"), "\(program.standardError.debugDescription)")

@@ -7,7 +7,7 @@ import Testing
 /// The program as its users run it.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct HubProcessTests {
-  @Test func `an idle hub has no device open, a watch wakes the devices, and its end lets them sleep`() {
+  @Test func `an idle hub has no device open, a watch wakes the devices, and they sleep after it`() {
     let hub = HubProcess(["--no-journal-state"])
     #expect(hub.openDevices.isEmpty)
     #expect(hub.devices.devices.allSatisfy { ["off", "asleep"].contains($0.power) && $0.wakes == 0 })
@@ -31,7 +31,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `the log says who has a device switched on, and who has left it`() {
+  @Test func `the log names the client that switches a device on, and the one that leaves`() {
     let hub = HubProcess(["--no-journal-state"])
     let watch = hub.watch()
     // The client is listed with its name, which on a busy machine arrives later than the connection.
@@ -57,7 +57,7 @@ struct HubProcessTests {
   }
 
   /// If clients were disconnected first, the lines would wait for all of them.
-  @Test func `a hub that ends switches its devices off before it sends its clients away`() {
+  @Test func `a hub that ends switches its devices off before it disconnects its clients`() {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
@@ -70,7 +70,7 @@ struct HubProcessTests {
     withExtendedLifetime(stream) {}
   }
 
-  @Test func `the built-in board prints fused states by itself, and Ctrl-C powers it off`() {
+  @Test func `the built-in board prints fused states without a board file, and Ctrl-C powers it off`() {
     let hub = HubProcess()
     #expect(hub.logs("fused  "), "\(hub.program.standardError)")
     #expect(hub.devices["gps"].holders == ["journal"])
@@ -79,7 +79,7 @@ struct HubProcessTests {
     #expect(access(hub.socket, F_OK) != 0)
   }
 
-  @Test func `a stopped watch delays nobody`() {
+  @Test func `a stopped watch delays no other client`() {
     let hub = HubProcess(["--no-journal-state"])
     let stalled = hub.watch(["--json", "--rate", "1000"])
     #expect(eventually { HubProcess.states(stalled).contains { $0.mode == "fused" } })
@@ -95,7 +95,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `twenty visits leave no thread and no descriptor behind`() {
+  @Test func `twenty visits leak no thread and no descriptor`() {
     let hub = HubProcess(["--no-journal-state"])
     // The first visit starts threads that stay.
     hub.watch(["--once"]).wait()
@@ -109,8 +109,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `visits in which a reader hangs leave no thread and no descriptor behind, and none delays the end`() throws
-  {
+  @Test func `visits in which a reader hangs leak no thread and no descriptor, and do not delay the end`() throws {
     let hub = HubProcess(board: HubProcess.simulatedBoard(""), ["--no-journal-state"])
     hub.watch(["--once"]).wait()
     #expect(hub.comesToRest())
@@ -161,7 +160,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `watch once says that there is no position, and gives what there is`() {
+  @Test func `watch once without a position says so, and prints the rest of the state`() {
     let terminal = PseudoTerminal()
     let hub = HubProcess(
       board: """
@@ -179,7 +178,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `watch once of a board without a receiver waits for none`() {
+  @Test func `watch once on a board without a receiver does not wait for a position`() {
     let hub = HubProcess(board: "{ name: \"test\", devices: { \(HubProcessTests.simulatedIMU) } }")
     let watch = hub.watch(["--once"])
     #expect(watch.wait() == 0 && watch.lines.count == 1)
@@ -203,7 +202,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a second hub on the same socket says so`() {
+  @Test func `a second hub on the same socket reports the first one`() {
     let hub = HubProcess(["--no-journal-state"])
     let second = Program(["run", "--socket", hub.socket])
     #expect(second.wait() == 69)
@@ -212,7 +211,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a socket that a killed hub left behind is no error`() {
+  @Test func `a socket that a killed hub left behind causes no error`() {
     let hub = HubProcess(["--no-journal-state"])
     #expect(hub.stop(SIGKILL) == -SIGKILL)
     #expect(access(hub.socket, F_OK) == 0)
@@ -224,7 +223,7 @@ struct HubProcessTests {
   }
 
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"), arguments: ["bu353s4", "haicom-305N"])
-  func `a receiver's log played into a pseudo-terminal gives states with that log's positions and times`(
+  func `a receiver's log played through a pseudo-terminal gives states with the log's positions and times`(
     _ log: String
   ) throws {
     let terminal = PseudoTerminal()
@@ -272,7 +271,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `noise on the line is counted, and a receiver that goes and returns is read again`() {
+  @Test func `noise on the line is counted, and a receiver that disappears and comes back is read again`() {
     let first = PseudoTerminal()
     let link = "/tmp/sensorhub-test-gps-\(getpid())"
     unlink(link)
@@ -312,7 +311,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `clients that send nonsense or shut down their ends harm nobody and are gone when they leave`() throws {
+  @Test func `clients that send nonsense or shut down their connections do no harm and are forgotten`() throws {
     let hub = HubProcess(["--no-journal-state"])
     var clients = [try UnixSocket.connect(hub.socket), try UnixSocket.connect(hub.socket)]
     // One client sends nonsense and never reads. The other stops reading and announces that.
@@ -336,7 +335,7 @@ struct HubProcessTests {
     #expect(hub.program.standardError.contains("all power lines are off"))
   }
 
-  @Test func `SIGHUP reads the board file again, and a wrong one changes nothing`() {
+  @Test func `SIGHUP reads the board file again, and an invalid one changes nothing`() {
     let board =
       #"{ name: "one", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c", "#
       + #"power: { switch: "gpio", chip: "simulated", line: "imu-power", lingerSeconds: 0 } } } }"#
@@ -358,7 +357,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a reload leaves alone what has not changed, its energy log included`() {
+  @Test func `a reload leaves unchanged devices alone, including their energy logs`() {
     func board(_ name: String, gps: String = "", imu: String = "") -> String {
       """
       { name: "\(name)", devices: {
@@ -405,7 +404,7 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a hub that begins beside another one says so`() {
+  @Test func `a hub that starts while another one runs reports this`() {
     let first = HubProcess(board: "{ name: \"first\" }")
     let folder = first.socket.split(separator: "/").dropLast().map { "/\($0)" }.joined()
     // The second hub uses the usual socket.
@@ -416,7 +415,7 @@ struct HubProcessTests {
   }
 
   /// A message about lines that do not exist or cannot be driven would be false.
-  @Test func `a line that could not be switched is not said to be off`() {
+  @Test func `a line that could not be switched is not reported as off`() {
     let chip = "{ driver: \"mpu-6050\", bus: \"simulated/i2c\""
     func lastLine(_ imu: String) -> String {
       let hub = HubProcess(board: "{ name: \"x\", devices: { imu: \(imu) } }")
@@ -449,7 +448,7 @@ struct HubProcessTests {
       "\(safe.standardOutput)")
   }
 
-  @Test func `the devices of a killed hub are known, whatever the board file says by then`() {
+  @Test func `safe knows the devices of a killed hub, even if the board file has changed`() {
     let board = "{ name: \"one\", devices: { \(HubProcessTests.simulatedIMU) } }"
     let hub = HubProcess(board: board)
     func safe(_ arguments: [String] = []) -> Program {
@@ -486,7 +485,7 @@ struct HubProcessTests {
     #expect(nothing.wait() == 66)
   }
 
-  @Test func `boards whose lines could not be driven low are kept side by side`() {
+  @Test func `several boards whose lines could not be driven low are all remembered`() {
     let folder = TemporaryFolder("left-over")
     let copy = folder.path + "/board-in-use.json5"
     var known: [String] = []

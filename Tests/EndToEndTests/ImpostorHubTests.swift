@@ -31,7 +31,7 @@ import Testing
     threading.Event().wait()
     """
 
-  @Test func `a line without end is given up long before it fills the memory`() {
+  @Test func `a client drops a hub's endless line long before it fills the memory`() {
     let impostor = Program(["python3", "-c", ImpostorHubTests.script, temporary.path], path: "/usr/bin/env")
     #expect(eventually { Set(Files.names(in: temporary.path)).isSuperset(of: ["hub.sock", "devices.sock"]) })
     for (index, command) in ["devices", "watch"].enumerated() {

@@ -21,7 +21,7 @@ final class KeptKnowledgeFileTests {
     String(decoding: (try? Files.bytes(of: "\(folder)/receivers.json")) ?? [], as: UTF8.self)
   }
 
-  @Test func `a receiver's knowledge is in a file once the hub has ended, and the next hub has it from there`() {
+  @Test func `a receiver's knowledge is stored when the hub ends, and the next hub reads it`() {
     // A receiver has 800 ms to report its knowledge before its supply is switched off. If a busy machine takes longer,
     // the next run has another chance.
     let isTold = (0..<3).contains { _ in
@@ -47,7 +47,7 @@ final class KeptKnowledgeFileTests {
     #expect(text.contains("CFFB03D2592C") && text.utf8.count == kept.utf8.count, "\(text)")
   }
 
-  @Test func `a damaged file ends no hub, and its receivers start as they can`() {
+  @Test func `with a damaged file of knowledge, the hub runs and its receivers start without it`() {
     HubProcess.write("{ \"gps\": { \"receiver\": ", to: "\(folder)/receivers.json")
     let hub = hub()
     let watch = hub.watch()

@@ -65,7 +65,7 @@ struct LiveDecodingTests {
     + "$GPRMC,235959.00,A,0002.0000,N,00002.0000,E,0.0,0.0,301226,,,A*5B\r\n"
 
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"), arguments: SharedData.logs)
-  func `every log gives a gpsd client and the socket the positions that decode finds`(_ log: String) throws {
+  func `for every log, a gpsd client and the socket get the positions that decode finds`(_ log: String) throws {
     try compare(log, try #require(SharedData.folder) + "/nmea/\(log).log")
   }
 
@@ -74,7 +74,9 @@ struct LiveDecodingTests {
   @Test(
     .enabled(if: SharedData.isWanted, "left out by SKIP=recordings"),
     arguments: ["navisys-gr701w", "quectel-l76k-binary", "ublox-neo-m8n", "ublox-zed-f9p-rtk", "ublox-zed-f9r"])
-  func `so does that of a receiver with a binary protocol`(_ log: String) throws {
+  func `for a log in a binary protocol, a gpsd client and the socket get the positions that decode finds`(_ log: String)
+    throws
+  {
     try compare(log, try #require(SharedData.folder) + "/ubx/\(log).log")
   }
 

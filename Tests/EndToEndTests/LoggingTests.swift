@@ -28,7 +28,9 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `devices are powered off in time though nobody takes the log, and the hub ends`(_ isFullFromTheStart: Bool)
+  func `if the log cannot be written, devices are still powered off in time and the hub ends`(
+    _ isFullFromTheStart: Bool
+  )
     throws
   {
     var stuck: StuckPipe?
@@ -56,13 +58,13 @@ import Testing
     #expect(access(hub.socket, F_OK) != 0)
   }
 
-  @Test func `mistakes at the start are seen`() {
+  @Test func `mistakes at the start are printed`() {
     let hub = Program(["run", "--board", "/nowhere"])
     #expect(hub.wait() == 66)
     #expect(hub.standardError.contains("cannot read '/nowhere'"))
   }
 
-  @Test func `the last line of a hub that ends is there`() {
+  @Test func `the last line of a hub that ends is printed`() {
     for _ in 0..<5 {
       let hub = HubProcess(board: HubProcess.simulatedBoard(""))
       #expect(hub.logs("state on"))

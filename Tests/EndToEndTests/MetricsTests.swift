@@ -26,7 +26,7 @@ import Testing
       text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init).filter { $0.hasPrefix("sensorhub_") })
   }
 
-  @Test func `a known value is reported, and left out when it is no longer known`() {
+  @Test func `a metric is reported while its value is known, and omitted otherwise`() {
     let asleep = scrape()
     #expect(asleep.contains("sensorhub_build_info{version=\"0.2.0\"} 1\n"))
     for gauge in ["position_latitude_degrees", "speed_meters_per_second", "fix_mode", "state_timestamp_seconds"] {
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: ["a\"\u{301}} 1\nb{c=\"", "\\\u{301}\"\u{200D}", "\u{600}\"", "\r\n\"", "d\u{301}\\"])
-  func `no client's name breaks the scrape`(_ name: String) throws {
+  func `a client's name cannot make the metrics invalid`(_ name: String) throws {
     let client = SocketClient(path: hub.socket)
     let quoted = String(decoding: try JSONEncoder().encode(name), as: UTF8.self)
     client.send("{\"rateHz\": 5, \"name\": \(quoted)}\n")
@@ -68,7 +68,7 @@ import Testing
     client.leave()
   }
 
-  @Test func `the Grafana dashboard asks for nothing that there is not, in words that Prometheus understands`() throws {
+  @Test func `the Grafana dashboard queries only existing metrics, with valid expressions`() throws {
     struct Dashboard: Decodable {
       struct Panel: Decodable {
         struct Target: Decodable { var expr: String }
@@ -107,7 +107,7 @@ import Testing
     #expect(checker.standardOutput.contains("\(rules.count) rules found"))
   }
 
-  @Test func `panels of several hubs have a line for each hub and device, which says whose it is`() throws {
+  @Test func `panels of several hubs have a labelled line for each hub and device`() throws {
     struct Dashboard: Decodable {
       struct Panel: Decodable {
         struct Target: Decodable { var expr: String, legendFormat: String? }

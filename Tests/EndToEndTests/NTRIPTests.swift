@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func `a caster's corrections reach the receiver's line, and everybody sees what it makes of them`() {
+  @Test func `a caster's corrections reach the receiver, and every output shows their effect`() {
     let caster = ScriptedCaster { NTRIPTests.serve($0) }
     let password = "/tmp/sensorhub-ntrip-\(getpid())"
     HubProcess.write("secret\n", to: password)
@@ -119,7 +119,7 @@ import Testing
     receiver.hangUp()
   }
 
-  @Test func `a caster that has gone is missed, the devices say why, and the receiver goes on`() {
+  @Test func `a caster that disappears is reported on the devices, and the receiver keeps working`() {
     let caster = ScriptedCaster { NTRIPTests.serve($0) }
     let hub = hub("caster: \"ntrip://127.0.0.1:\(caster.port)/BASE\"")
     let stream = SocketClient(port: http)

@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: ["gpsd", "tcp"])
-  func `a hub reads another one while a client needs it, and lets its receiver sleep afterwards`(_ kind: String) {
+  func `a hub reads another hub while a client needs it, and then lets its receiver sleep`(_ kind: String) {
     let source = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let hub = reader(of: kind == "gpsd" ? "gpsd://localhost:\(gpsd)" : "tcp://localhost:\(nmea)")
     #expect(source.devicesNow["gps"].wakes == 0)
@@ -35,7 +35,7 @@ import Testing
     #expect(source.stop() == 0)
   }
 
-  @Test func `datagrams of another hub are read`() {
+  @Test func `a hub reads the datagrams of another hub`() {
     let source = HubProcess(
       board: HubProcess.simulatedBoard("nmea: { udp: \"127.0.0.1:\(nmea)\", source: \"receiver\", keepsAwake: true }"))
     let hub = reader(of: "udp://:\(nmea)")
@@ -45,7 +45,7 @@ import Testing
     #expect(source.stop() == 0)
   }
 
-  @Test func `Debian's gpsd is a source, and is left when no client needs it`() throws {
+  @Test func `a hub reads Debian's gpsd while a client needs it`() throws {
     let source = HubProcess.simulated(gpsd: SocketClient.freePort(), nmea: nmea)
     let daemon = Program(
       ["-N", "-S", "\(gpsd)", "tcp://127.0.0.1:\(nmea)"], path: "/usr/sbin/gpsd")
@@ -61,7 +61,7 @@ import Testing
     #expect(source.stop() == 0)
   }
 
-  @Test func `a source that is not there is named, tried again, and read once it is there`() {
+  @Test func `a missing network source is reported, tried again, and read once it is there`() {
     let hub = reader(of: "tcp://127.0.0.1:\(nmea)")
     let watch = hub.watch()
     #expect(
@@ -81,7 +81,7 @@ import Testing
     ("{ driver: \"nmea\", port: \"tcp://host:1\", speed: 9600 }", "has no speed"),
     ("{ driver: \"nmea\", port: \"http://host:1\" }", "\"udp://:10110\""),
   ])
-  func `check refuses what a network cannot do`(_ section: String, _ words: String) {
+  func `check refuses settings that a network source cannot have`(_ section: String, _ words: String) {
     let folder = TemporaryFolder("network-source")
     let file = folder.path + "/board.json5"
     HubProcess.write("{ name: \"reader\", devices: { remote: \(section) } }", to: file)
@@ -90,7 +90,7 @@ import Testing
     #expect(program.standardError.contains(words), "\(program.standardError)")
   }
 
-  @Test func `the service may reach its source and nothing else`() {
+  @Test func `the service's sandbox allows only the network source`() {
     let folder = TemporaryFolder("network-source")
     let file = folder.path + "/board.json5"
     HubProcess.write(

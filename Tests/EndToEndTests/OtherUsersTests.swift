@@ -19,7 +19,7 @@ final class OtherUsersTests {
 
   // MARK: Planted files
 
-  @Test func `a folder that another user has made first is used by no hub and no client`() throws {
+  @Test func `hubs and clients do not use a folder that another user created first`() throws {
     #expect(mkdir(planted, 0o755) == 0 && OtherUser.give(planted))
     // The script sends an answer that a client would believe.
     let script = """
@@ -44,7 +44,8 @@ final class OtherUsersTests {
     forger.send(SIGKILL)
   }
 
-  @Test func `a link in the folder's place, and a folder that all can write to, are not used`() throws {
+  @Test func `hubs and clients do not use a symbolic link or a world-writable folder in place of their folder`() throws
+  {
     #expect(mkdir("\(folder)/target", 0o755) == 0)
     #expect(symlink("\(folder)/target", planted) == 0 && OtherUser.give(planted))
     let linked = OtherUser.program(["run"], as: OtherUser.victim)
@@ -67,7 +68,7 @@ final class OtherUsersTests {
     #expect(Files.names(in: planted).isEmpty)
   }
 
-  @Test func `another user cannot have the mode of a file changed while a hub opens its sockets`() throws {
+  @Test func `another user cannot make a hub change the mode of a file while it opens its sockets`() throws {
     // Replacing the socket by a link between its creation and its chmod requires write access to the folder.
     let shared = "\(folder)/shared"
     #expect(mkdir(shared, 0o777) == 0 && chmod(shared, 0o1777) == 0)
@@ -93,7 +94,7 @@ final class OtherUsersTests {
     #expect(hub.wait() == 0)
   }
 
-  @Test func `a board that another user says was in use is not believed`() throws {
+  @Test func `safe does not use another user's record of a board in use`() throws {
     let theirs = "\(folder)/theirs"
     #expect(mkdir(theirs, 0o755) == 0)
     HubProcess.write("{ name: \"theirs\" }", to: "\(theirs)/board-in-use.json5")
@@ -114,7 +115,7 @@ final class OtherUsersTests {
     #expect(file.wait() == 69 && file.standardError.contains("whom the hub does not trust"), "\(file.standardError)")
   }
 
-  @Test func `root writes no recording and no export through another user's link`() throws {
+  @Test func `root writes no recording or export through another user's link`() throws {
     let theirs = "\(folder)/theirs"
     #expect(mkdir(theirs, 0o755) == 0 && OtherUser.give(theirs))
     HubProcess.write("secret", to: "\(folder)/victim")
@@ -143,7 +144,7 @@ final class OtherUsersTests {
 
   // MARK: What lasts
 
-  @Test func `another user may watch, and not calibrate, and is told what it takes`() throws {
+  @Test func `another user may watch but not calibrate, and is told which rights it takes`() throws {
     let hub = HubProcess(board: HubProcess.simulatedBoard(""))
     let refused = OtherUser.program(["calibrate", "gyro", "--socket", hub.socket])
     #expect(refused.wait() == 77, "\(refused.standardError)")
@@ -168,7 +169,7 @@ final class OtherUsersTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `another user cannot lock calibrations or usage histories, nor lead root's files elsewhere`() throws {
+  @Test func `another user cannot lock calibrations or usage histories, nor redirect root's files`() throws {
     let state = ["STATE_DIRECTORY=\(folder)/state"]
     let rows = (0..<2000).map { "\(Double($0) / 100),0.01,-0.02,0.005,0.\($0 % 3),0,9.8" }
     HubProcess.write("t,gx,gy,gz,ax,ay,az\n" + rows.joined(separator: "\n"), to: "\(folder)/rest.csv")
@@ -228,7 +229,7 @@ final class OtherUsersTests {
     return (lines.first ?? program.standardError, lines.dropFirst().joined())
   }
 
-  @Test func `one user has half of the holds, for an hour each, and root ends them all`() throws {
+  @Test func `one user can have half of the holds, for an hour each, and root can end them all`() throws {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     #expect(hub.logs("dashboard on"))
@@ -253,7 +254,7 @@ final class OtherUsersTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test func `one user has half of the recordings, and root ends them completely`() throws {
+  @Test func `one user can have half of the recordings, and root can end them completely`() throws {
     let hub = HubProcess(board: HubProcess.simulatedBoard(""))
     chmod(folder, 0o777)
     func record(_ name: String) -> Program {
@@ -280,7 +281,7 @@ final class OtherUsersTests {
 
   // MARK: Making safe
 
-  @Test func `a hub that uses something else does not keep a board from being made safe`() {
+  @Test func `safe works on a board next to a hub that uses other devices`() {
     func board(_ name: String, _ bus: String) -> String {
       "{ name: \"\(name)\", devices: { imu: { driver: \"mpu-6050\", bus: \"\(bus)\" } } }"
     }

@@ -40,7 +40,7 @@ import Testing
     return timegm(&parts)
   }
 
-  @Test func `the way while the broker was away arrives later, with its own times`() throws {
+  @Test func `positions from while the broker was away are sent later, with their own times`() throws {
     let hub = hub(", every: 1")
     // The broker keeps messages for this client, as for OwnTracks Recorder.
     let listener = broker.listen([OwnTracksTests.topic], ["-c", "-i", "recorder", "-x", "3600"])
@@ -73,7 +73,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `without a schedule nothing is woken, and what others have awake is sent`() {
+  @Test func `without a schedule no device is woken, and positions that other clients request are sent`() {
     let hub = hub("")
     let listener = broker.listen([OwnTracksTests.topic])
     #expect(eventually { broker.sees(listener, on: OwnTracksTests.topic) })

@@ -69,7 +69,7 @@ final class PackagesTests {
   private var hasInstalled: Bool { access(folder + "/installed", F_OK) == 0 }
 
   @Test(arguments: ["n\n", "no\n", "quit\n"])
-  func `a user at a terminal is asked, and may refuse`(_ answer: String) {
+  func `a user at a terminal is asked before packages are installed, and may refuse`(_ answer: String) {
     let program = run(".ci/packages gpsd tmux", typing: answer)
     #expect(program.wait() == 77, "\(program.standardOutput)")
     #expect(program.standardOutput.contains("To be installed: gpsd tmux. Go on? [Y/n]"), "\(program.standardOutput)")
@@ -77,7 +77,7 @@ final class PackagesTests {
     #expect(log.allSatisfy { $0.hasPrefix("dpkg-query -W") }, "\(log)")
   }
 
-  @Test func `make run says what it would install, and a refusal is its end`() {
+  @Test func `make run lists the packages to install, and ends if the user refuses`() {
     let program = run("make run", typing: "n\n")
     #expect(program.wait() != 0)
     #expect(program.standardOutput.contains("To be installed: libi2c-dev libgpiod-dev"), "\(program.standardOutput)")
@@ -86,7 +86,7 @@ final class PackagesTests {
   }
 
   @Test(arguments: ["\n", "y\n", "Yes\n"])
-  func `a user who agrees gets the packages, and no service that starts with the machine`(_ answer: String) {
+  func `a user who agrees gets the packages, but no service that starts with the machine`(_ answer: String) {
     let program = run(".ci/packages gpsd tmux", typing: answer)
     #expect(program.wait() == 0, "\(program.standardOutput)")
     #expect(program.standardOutput.contains("installing gpsd tmux"), "\(program.standardOutput)")
@@ -108,7 +108,7 @@ final class PackagesTests {
     }
   }
 
-  @Test func `an installed package is neither asked for nor installed`() {
+  @Test func `an installed package is neither offered nor installed`() {
     HubProcess.write("", to: folder + "/installed")
     let program = run(".ci/packages gpsd tmux", typing: "")
     #expect(program.wait() == 0)

@@ -20,7 +20,7 @@ import Testing
         """))
   }
 
-  @Test func `attitudes wake the IMU alone, as events, sentences and states`() {
+  @Test func `a request for attitudes wakes only the IMU, for events, sentences and states`() {
     let hub = hub()
     let events = SocketClient(port: http)
     events.send("GET /events?parts=attitude,rates&rate=20 HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -42,7 +42,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `positions wake the receiver alone, and an attitude comes along while the IMU is awake`() {
+  @Test func `a request for positions wakes only the receiver, and includes the attitude while the IMU is awake`() {
     let hub = hub()
     let client = SocketClient(port: gpsd)
     client.send("?WATCH={\"enable\":true,\"json\":true}\n")
@@ -57,7 +57,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a client that has named its end may take longer than others to send its request`() {
+  @Test func `a client whose socket has a name may take longer than others to send its request`() {
     let board = HubProcess.simulatedBoard("")
     let clock = MonotonicClock()
     var tries = 0
@@ -101,7 +101,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a request that is wrong wakes nothing`() {
+  @Test func `an invalid request wakes no device`() {
     let hub = hub()
     // A client that is delayed between connecting and sending has not made its request yet, and then everything is
     // woken.
@@ -119,7 +119,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a request leaves unchanged whatever it does not name`() {
+  @Test func `a request changes only the values that it names`() {
     let hub = hub()
     let client = SocketClient(path: hub.socket)
     client.send("{\"parts\": [\"attitude\"], \"name\": \"level\"}\n")
@@ -134,7 +134,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a client of the gpsd port is not left with parts that the board file has no more`() {
+  @Test func `a gpsd client is disconnected when a reload changes the parts it gets`() {
     let hub = hub()
     let client = SocketClient(port: gpsd)
     client.send("?WATCH={\"enable\":true,\"json\":true}\n")
@@ -150,7 +150,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `the gpsd protocol has the devices that are fused, and refuses a watch of another`() {
+  @Test func `gpsd clients see only the fused devices, and cannot watch another one`() {
     let terminal = PseudoTerminal()
     let board = """
       { name: "two", gpsd: { port: \(gpsd) }, devices: {

@@ -27,7 +27,8 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a watch wakes, a changed one does not wake again, and switching it off lets sleep`() {
+  @Test
+  func `enabling a watch wakes the devices, changing it does not wake them again, and disabling it lets them sleep`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send(PortTests.watch)
@@ -45,7 +46,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a client that requests the sentences of the IMU gets none, and wakes no receiver`() {
+  @Test func `a client that requests the sentences of the IMU gets none, and does not wake the receiver`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send("?WATCH={\"enable\":true,\"json\":true,\"nmea\":true,\"device\":\"simulated/i2c\"};")
@@ -55,7 +56,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `clients that come at different times get the same attitudes`() {
+  @Test func `clients that connect at different times get the same attitudes`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     func attitudes(_ client: SocketClient) -> [Substring] {
       client.text.split(separator: "\r\n").filter { $0.hasPrefix("{\"class\":\"IMU\"") }
@@ -74,7 +75,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a watch that wants the pulse is told how the clocks compare`() {
+  @Test func `a watch of the pulse gets the offset between the clocks`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send("?WATCH={\"enable\":true,\"pps\":true}")
@@ -103,7 +104,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `while the receiver warms up both ports say so once a second, and the fused sentences follow`() {
+  @Test func `during the receiver's start both ports report no fix once a second, and fused sentences follow`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea, fused: true)
     // On a busy machine the receiver may have a fix before the first client listens. Then the next start is another
     // chance.
@@ -128,7 +129,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `ten thousand broken requests on each port harm nobody`() {
+  @Test func `ten thousand invalid requests on each port do no harm`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let good = SocketClient(port: gpsd)
     good.send(PortTests.watch)
@@ -168,7 +169,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `twenty clients that read nothing delay none of two hundred`() {
+  @Test func `twenty clients that do not read delay none of two hundred others`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let clients = (0..<180).map { _ in SocketClient(port: gpsd) }
     let stalled = (0..<20).map { _ in SocketClient.connect(port: gpsd) }
@@ -197,7 +198,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `five hundred clients do not keep the hub from ending, with its power off`() {
+  @Test func `five hundred clients do not keep the hub from ending with its power off`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let clients = (0..<500).map { index in SocketClient(port: index % 2 == 0 ? gpsd : nmea) }
     // The NMEA port sends without a request, and closes on input that is no sentence.
@@ -208,7 +209,7 @@ import Testing
     #expect(eventually { clients.allSatisfy { !$0.isOpen } })
   }
 
-  @Test func `a watch alone keeps the receiver awake for a polling client, and is heard again after a pause`() {
+  @Test func `a watch keeps the receiver awake while a client only polls, and still works after a pause`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let client = SocketClient(port: gpsd)
     client.send("?WATCH={\"enable\":true}")
@@ -231,7 +232,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a board file that is read again moves the ports, and their clients go`() {
+  @Test func `a reload can move the ports, and disconnects their clients`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let moved = SocketClient.freePort()
     let stays = SocketClient(port: nmea)
@@ -254,7 +255,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a port that is taken is named, and everything else goes on`() {
+  @Test func `a port in use is reported, and everything else works`() {
     let first = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let second = HubProcess.simulated(gpsd: gpsd, nmea: SocketClient.freePort())
     #expect(

@@ -53,7 +53,7 @@ struct ProxyTests {
     HTTPAnswer(port, method, path, headers, host: "hub.example:\(port)")
   }
 
-  @Test func `with the documented configuration the page, its events and its holds come through`() {
+  @Test func `with the documented proxy configuration, the page, its events and its holds work`() {
     let lines = documentedLines()
     #expect(lines.contains("proxy_pass http://127.0.0.1:8080;"), "\(lines)")
     withProxy(lines) {
@@ -75,7 +75,7 @@ struct ProxyTests {
     }
   }
 
-  @Test func `a proxy that keeps the name to itself hears what is missing`() {
+  @Test func `behind a proxy that does not forward the Host header, a refused request says so`() {
     withProxy("location / { proxy_pass http://127.0.0.1:8080; }") {
       #expect(ask("GET", "/state").status == 200)
       let refusal = ask("POST", "/devices/imu/hold", ["Origin: http://hub.example:\(port)"])

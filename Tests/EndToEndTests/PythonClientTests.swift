@@ -21,7 +21,7 @@ import Testing
     "test_framing", "test_decoding", "test_request", "test_place", "test_conversation", "test_persistence",
     "test_description", "test_clients", "test_hub", "test_async_hub",
   ])
-  func `the client passes its tests against a real hub`(_ module: String) {
+  func `the Python client passes its tests against a real hub`(_ module: String) {
     let program = run(
       "python3 -X dev -m unittest -v \"tests.$1\"", [module],
       environment: [
@@ -34,7 +34,7 @@ import Testing
     #expect(!program.standardError.contains("ResourceWarning"), "\(program.standardError)")
   }
 
-  @Test func `the types of the client, its tests and its examples are sound`() throws {
+  @Test func `the type annotations of the Python client, its tests and its examples are correct`() throws {
     let tools = try #require(TestTools.path("python-tools"), ".ci/test-tools fetches mypy")
     let program = run(
       "python3 -m mypy --strict src tests examples", environment: ["PYTHONPATH=\(tools)", "NO_COLOR=1"])
@@ -42,7 +42,7 @@ import Testing
     #expect(program.standardOutput.contains("no issues found"), "\(program.standardOutput)")
   }
 
-  @Test func `pip installs the client, with its types and nothing else`() throws {
+  @Test func `pip installs the Python client with its types and nothing else`() throws {
     let tools = try #require(TestTools.path("python-tools"), ".ci/test-tools fetches setuptools")
     let program = run(
       """

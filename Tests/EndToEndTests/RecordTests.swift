@@ -35,7 +35,7 @@ import Testing
 
   private func socket(_ hub: HubProcess) -> String { hub.socket.replacing("hub.sock", with: "record.sock") }
 
-  @Test func `for as long as was asked for it keeps the devices awake, and all of it is in the file`() throws {
+  @Test func `record keeps the devices awake for the requested time, and stores all of it in the file`() throws {
     let hub = HubProcess(board: board)
     // The time suffices on a busy machine to start and check everything.
     let program = record(hub, ["--for", "0.3m"])
@@ -62,7 +62,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `Ctrl-C ends the file, what is there stays, and goes with force`() throws {
+  @Test func `Ctrl-C completes the recording, and an existing file is only replaced with force`() throws {
     let hub = HubProcess(board: board)
     let program = record(hub)
     #expect(eventually { self.hasStates(5) })
@@ -98,7 +98,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `an observer wakes nothing, and records the devices that others have woken`() throws {
+  @Test func `record with observe wakes no device, and records the devices that others have woken`() throws {
     let hub = HubProcess(board: board)
     let program = record(hub, ["--observe"])
     // The beginning of the file is written at once.
@@ -123,7 +123,7 @@ import Testing
     #expect(try Recorded(path).metadata.contains { $0.name == "board" })
   }
 
-  @Test func `a recording of some parts wakes the devices for these, and no more`() throws {
+  @Test func `a recording of some parts wakes only the devices for these`() throws {
     let hub = HubProcess(board: board)
     let program = record(hub, ["--parts", "attitude"])
     #expect(eventually { (self.recorded?.count("/imu/imu/batch") ?? 0) > 5 })
@@ -135,7 +135,7 @@ import Testing
     #expect(try Recorded(path).count("/receiver/gps/raw") == 0)
   }
 
-  @Test func `there are four at a time, a fifth hears why, and has a place once one has left`() throws {
+  @Test func `at most four recordings run at a time, and a fifth is refused until one has ended`() throws {
     let hub = HubProcess(board: board)
     let clients = (0..<4).map { _ in SocketClient(path: socket(hub)) }
     for client in clients {
@@ -154,7 +154,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `an invalid request is answered, and the connection is over`() {
+  @Test func `an invalid request is answered, and the connection is closed`() {
     let hub = HubProcess(board: board)
     let client = SocketClient(path: socket(hub))
     client.send("{\"wakes\": \"perhaps\"}\n")
@@ -163,7 +163,7 @@ import Testing
     #expect(client.lineCount == 1)
   }
 
-  @Test func `a hub that is killed leaves a recording that is made whole`() throws {
+  @Test func `the recording of a killed hub is repaired`() throws {
     let hub = HubProcess(board: board)
     let program = record(hub)
     #expect(eventually { self.hasStates(10) })
@@ -175,7 +175,7 @@ import Testing
     #expect(recorded?.texts("/state").starts(with: before) == true)
   }
 
-  @Test func `a hub that ends by itself ends the file before`() throws {
+  @Test func `a hub that ends completes the recording first`() throws {
     let hub = HubProcess(board: board)
     let program = record(hub)
     #expect(eventually { self.hasStates(5) })
@@ -187,7 +187,7 @@ import Testing
     #expect(access(socket(hub), F_OK) != 0)
   }
 
-  @Test func `a reload goes on in the same file, which has both boards`() throws {
+  @Test func `a recording continues in the same file across a reload, and contains both boards`() throws {
     let hub = HubProcess(board: board)
     let program = record(hub)
     #expect(eventually { self.hasStates(5) })
@@ -206,7 +206,7 @@ import Testing
     #expect(boards == [board, other])
   }
 
-  @Test func `a disk that is full is said, and what is on it is made whole`() throws {
+  @Test func `a full disk is reported, and the recording up to then is repaired`() throws {
     let hub = HubProcess(board: board)
     let program = Program(
       [
@@ -221,7 +221,7 @@ import Testing
     #expect(hub.comesToRest())
   }
 
-  @Test func `standard output gets the file too, and nothing else`() throws {
+  @Test func `standard output gets the recording too, and nothing else`() throws {
     let hub = HubProcess(board: board)
     let program = Program(
       [
@@ -232,7 +232,7 @@ import Testing
     try check()
   }
 
-  @Test func `a pipe that nobody reads any more does not keep it from ending, and what is missing is said`() {
+  @Test func `record ends even if nothing reads its pipe, and reports what is missing`() {
     let hub = HubProcess(board: board)
     let pipe = folder + "/pipe"
     #expect(mkfifo(pipe, 0o600) == 0)
@@ -250,7 +250,7 @@ import Testing
     #expect(hub.comesToRest())
   }
 
-  @Test func `a hub from before there were recordings is told apart from none`() {
+  @Test func `record distinguishes a hub too old to record from no hub`() {
     let hub = HubProcess(board: board)
     unlink(socket(hub))
     let program = record(hub)

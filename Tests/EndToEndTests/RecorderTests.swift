@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `awake devices are recorded completely, and sleeping ones are not`() throws {
+  @Test func `awake devices are recorded completely, and sleeping ones are not recorded`() throws {
     let hub = HubProcess(board: board())
     #expect(eventually { hub.program.standardError.contains("state on") && hub.isOff })
     #expect(names.isEmpty)
@@ -122,7 +122,7 @@ import Testing
     #expect(next.stop() == 0)
   }
 
-  @Test func `a folder that cannot be written to is said once, and harms nobody`() {
+  @Test func `a folder that cannot be written to is reported once, and clients are still served`() {
     // No user can create a folder there, not even root.
     let hub = HubProcess(board: HubProcess.simulatedBoard("record: { path: \"/proc/recordings\", syncSeconds: 0.1 }"))
     let client = SocketClient(path: hub.socket)
@@ -136,7 +136,7 @@ import Testing
     #expect(hub.program.standardError.split(separator: "recording stopped").count == 2)
   }
 
-  @Test func `with wakes it keeps the devices awake, and a reload ends only what has changed`() throws {
+  @Test func `a recorder with the key wakes keeps the devices awake, and a reload ends only what has changed`() throws {
     let hub = HubProcess(board: board(", wakes: true"))
     #expect(
       eventually { ["gps", "imu"].allSatisfy { hub.devicesNow[$0].holders.contains { $0.hasPrefix("recorder") } } })
@@ -154,7 +154,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a receiver that stays loses no sentence to a reload`() throws {
+  @Test func `a receiver that a reload leaves unchanged loses no sentence`() throws {
     let terminal = PseudoTerminal()
     func board(_ motion: String) -> String {
       """
@@ -199,7 +199,7 @@ import Testing
     #expect(isWhole)
   }
 
-  @Test func `check tells what is recorded, and what cannot be`() {
+  @Test func `check lists what is recorded, and what cannot be`() {
     func check(_ record: String) -> Program {
       HubProcess.write("{ name: \"test\", record: { \(record) } }", to: root + "/board.json5")
       let program = Program(["check", root + "/board.json5"])

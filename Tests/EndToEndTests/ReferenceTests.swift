@@ -34,7 +34,7 @@ import Testing
     try JSONDecoder().decode(JSONPaths.self, from: Data(Array(text.utf8)))
   }
 
-  @Test func `each field of a state has a line`() throws {
+  @Test func `the reference has a line for each field of a state`() throws {
     let rows = try ReferenceChapter("states.md").names("## Fields")
     let hub = hub()
     let client = SocketClient(path: hub.socket)
@@ -66,7 +66,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `each field of a device, a fence and a hold has a line`() throws {
+  @Test func `the reference has a line for each field of a device, a fence and a hold`() throws {
     struct Devices: Decodable { var devices: [JSONPaths] }
     struct Fences: Decodable { var fences: [String: JSONPaths] }
     let chapter = try ReferenceChapter("http.md")
@@ -95,7 +95,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `each metric has a line with its type and its labels`() throws {
+  @Test func `the reference has a line for each metric, with its type and labels`() throws {
     let chapter = try ReferenceChapter("metrics.md")
     var rows: [String: [String]] = [:]
     for row in chapter.rows() where row.count > 2 && row[0].hasPrefix("`sensorhub_") {
@@ -131,7 +131,7 @@ import Testing
     return names.sorted()
   }
 
-  @Test func `each member of gpsd's objects has a line`() throws {
+  @Test func `the reference has a line for each member of gpsd's objects`() throws {
     struct Object: Decodable { var `class`: String }
     let chapter = try ReferenceChapter("sockets.md")
     var rows: [String: Set<String>] = [:]
@@ -165,7 +165,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `each topic and each field of a hub at a broker has a line`() throws {
+  @Test func `the reference has a line for each topic and each published field of a hub`() throws {
     let chapter = try ReferenceChapter("mqtt.md")
     let topics = Set(chapter.names("## Topics").map { name in String(name.prefix { $0 != "/" }) })
     let broker = Broker()
@@ -188,7 +188,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `each chip has a line with its addresses, rates and currents`() throws {
+  @Test func `the reference has a line for each chip, with its addresses, rates and currents`() throws {
     struct Chip: Decodable {
       var name, title, provenAgainst: String
       var addresses: [Int]
@@ -219,7 +219,7 @@ import Testing
   }
 
   @Test(arguments: ViewRequest.Key.allCases.filter { $0 != .parts })
-  func `the range of a request's key is the one in its line`(_ key: ViewRequest.Key) throws {
+  func `the reference states the range of each request key`(_ key: ViewRequest.Key) throws {
     let rows = try ReferenceChapter("requests.md").rows("## Keys")
     let row = try #require(rows.first { $0[0] == "`\(key.rawValue)`" })
     // `a number from 1 to 604800 seconds`

@@ -25,7 +25,7 @@ import Testing
     return Int(((minutes - 31) * 1000).rounded())
   }
 
-  @Test func `it is halted, stepped, put to another time, and stays at its end`() {
+  @Test func `a replay can be paused and stepped, can seek, and stays at its end`() {
     let program = replay(["--stay"])
     let watch = Program(["watch", "--socket", log.socket, "--json"])
     #expect(eventually { (latitude ?? 0) > 3 })
@@ -52,7 +52,7 @@ import Testing
     #expect(program.wait() == 0, "\(program.standardError)")
   }
 
-  @Test func `an impossible change is refused, and a hub with devices replays nothing`() {
+  @Test func `an impossible change of a replay is refused, and so is any change of a hub with devices`() {
     let program = replay(["--stay"])
     for (query, message) in [
       ("", "give one of"), ("?paused=1", "'paused' must be true or false"), ("?rate=0", "'rate'"),

@@ -78,7 +78,7 @@ import Testing
     return sum.replay
   }
 
-  @Test func `it is halted, and goes on by a second or as before`() throws {
+  @Test func `the page pauses a replay, steps it by a second, and resumes it`() throws {
     #expect(try isRunning())
     #expect(try shows("Halt replay", in: "replay-play"))
     #expect(try eventually { try text(of: "utc").hasPrefix("10:00:") })
@@ -106,7 +106,7 @@ import Testing
     #expect(try browser.log("browser").isEmpty)
   }
 
-  @Test func `the slider seeks once it is let go, with keys too, and the way has a gap there`() throws {
+  @Test func `the slider seeks when it is released, also by keys, and the track has a gap there`() throws {
     #expect(try isRunning())
     #expect(try browser.shows("false", at: "document.getElementById('gpx').disabled"))
     try click("replay-play")
@@ -149,7 +149,7 @@ import Testing
     #expect(try #require(times.first?.first) < early)
   }
 
-  @Test func `its rate is chosen, and it says when it is over`() throws {
+  @Test func `the page sets the replay's rate, and shows that it is over`() throws {
     #expect(try isRunning())
     #expect(try browser.shows("0.5", at: "document.getElementById('replay-rate').value"))
     try select(rate: "60")
@@ -170,7 +170,7 @@ import Testing
     #expect(try browser.shows("3", at: "document.getElementById('replay-rate').value"))
   }
 
-  @Test func `nothing can be told to a replay that is dead`() throws {
+  @Test func `the page disables its controls when the replay has died`() throws {
     #expect(try isRunning())
     let isUsable =
       "['play', 'step', 'rate', 'place'].map((name) => !document.getElementById(`replay-${name}`).disabled)"
@@ -186,7 +186,7 @@ import Testing
   }
 
   @Test(arguments: ["light", "dark"])
-  func `it needs no more room, and can be used without seeing it`(_ scheme: String) throws {
+  func `the replay controls need no scrolling, and are accessible`(_ scheme: String) throws {
     try browser.prefer(scheme: scheme)
     #expect(try isRunning())
     // The rate is slow, so that the replay does not end during the test.
@@ -198,7 +198,7 @@ import Testing
     try browser.expectAccessible()
   }
 
-  @Test func `a page that is paused or hidden does not ask, and where nothing is replayed it never does`() throws {
+  @Test func `a paused or hidden page does not query the replay, and a page of a hub with devices never does`() throws {
     #expect(try isRunning())
     // The rate is slow, so that the replay does not end during the test.
     log.status("POST", "?rate=0.1")

@@ -63,20 +63,20 @@ import Testing
     #expect(Set(stamps).count == live.count)
   }
 
-  @Test func `the states of a replay are those that were recorded, over several visits too`() throws {
+  @Test func `a replay gives the states that were recorded, also over several visits`() throws {
     let live = try recordTwoVisits()
     #expect(live.count > 80)
     expectReplayed(live)
   }
 
-  @Test func `a hub that was started again is replayed at its own times`() throws {
+  @Test func `a recording across a restart of the hub is replayed with the times of both runs`() throws {
     let before = try recordTwoVisits()
     let live = try recordTwoVisits()
     #expect(Files.names(in: recordings).count == 2 && live.count > before.count)
     expectReplayed(live)
   }
 
-  @Test func `a replay begins its estimate where the hub did, whoever had woken a device before`() throws {
+  @Test func `a replay starts its estimate where the hub did, even if a device was awake before`() throws {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: board("nmea: { port: \(port) }"))
     // The receiver is awake throughout. At first and between the visits no client requests the state.
@@ -94,7 +94,7 @@ import Testing
     expectReplayed(live)
   }
 
-  @Test func `a visit to devices in their idle timeout is replayed with what they had learnt and said meanwhile`()
+  @Test func `a visit within the idle timeout is replayed with the state that the devices had reached`()
     throws
   {
     let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
@@ -126,7 +126,7 @@ import Testing
     return live
   }
 
-  @Test func `a receiver in its idle timeout while others are heard has no share in their replay`() throws {
+  @Test func `a receiver in its idle timeout does not affect the replay of an attitude`() throws {
     let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
     let watch = Program(["watch", "--socket", hub.socket, "--json"])
     #expect(eventually { watch.lines.count > 25 && watch.lines.last?.contains("\"fused\"") == true })
@@ -136,7 +136,7 @@ import Testing
     expectReplayed(try recordAttitudes(hub))
   }
 
-  @Test func `a client that wants a position for a while has it in the replay for as long`() throws {
+  @Test func `a replay has the position only while a client had requested it`() throws {
     let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
     func watch(_ parts: String) -> Program { Program(["watch", "--socket", hub.socket, "--json", "--parts", parts]) }
     let attitudes = watch("attitude,heading")
@@ -157,7 +157,7 @@ import Testing
     expectReplayed(live)
   }
 
-  @Test func `states that only the replay has fused are unknown to clients without a position`() throws {
+  @Test func `a replay computes a declination that the hub lacked without a position`() throws {
     let port = SocketClient.freePort()
     let hub = HubProcess(board: board("nmea: { port: \(port) }"))
     // The magnetic declination depends on the position, which the hub does not get.
@@ -168,7 +168,7 @@ import Testing
     expectReplayed(try recordAttitudes(hub))
   }
 
-  @Test func `data recorded before another board file came is replayed with the earlier one`() throws {
+  @Test func `data recorded before a reload is replayed with the earlier board file`() throws {
     let turned = board("").replacing("rateHz: 200", with: "rateHz: 200, mount: [[-1, 0, 0], [0, -1, 0], [0, 0, 1]]")
     let live = try recordTwoVisits { hub in
       HubProcess.write(turned, to: hub.boardFile)
@@ -180,7 +180,7 @@ import Testing
     expectReplayed(live)
   }
 
-  @Test func `a recording gives the same bytes again, and other ones on another board`() throws {
+  @Test func `replaying a recording twice gives the same bytes, and with another board different ones`() throws {
     _ = try recordTwoVisits()
     let first = replay([recordings, "--rate", "max"]).standardOutput
     #expect(first == replay([recordings, "--rate", "max"]).standardOutput)
@@ -195,7 +195,7 @@ import Testing
     #expect(slow >= 5 && (quick / 20...quick / 5).contains(slow), "\(slow) and \(quick)")
   }
 
-  @Test func `clients of a replay see a hub at the pace that was asked for, and it ends with the recording`() throws {
+  @Test func `clients of a replay see a hub at the requested speed, and it ends with the recording`() throws {
     let port = SocketClient.freePort()
     _ = try recordTwoVisits("http: { port: \(port) }")
     let socket = folder + "/replay.sock"
@@ -224,7 +224,7 @@ import Testing
     watch.wait()
   }
 
-  @Test func `a log is replayed by the times that it states`() throws {
+  @Test func `a log is replayed by the times in it`() throws {
     let log = folder + "/log.nmea"
     // The log runs from two seconds before midnight to two after, with five reports a second.
     let lines = (0..<20).map { index -> String in
@@ -251,7 +251,7 @@ import Testing
     return "$\(body)*\(sum.count == 1 ? "0" : "")\(sum)"
   }
 
-  @Test func `fuse gives the same of a recording and of the tables that export makes of it`() throws {
+  @Test func `fuse gives the same result for a recording and for its exported tables`() throws {
     _ = try recordTwoVisits()
     func exported(_ format: String) -> String {
       let path = "\(folder)/\(format).csv"
@@ -270,7 +270,7 @@ import Testing
     #expect(tables == recording)
   }
 
-  @Test func `a recording of an older format is named, and not replayed`() throws {
+  @Test func `a recording in an older format is reported, and not replayed`() throws {
     let path = folder + "/older.mcap"
     var writer = try MCAPWriter(try MCAPFileSink(path: path))
     try writer.add(MCAPMetadata(name: "board", entries: ["file": board("")]))

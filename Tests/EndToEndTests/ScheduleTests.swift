@@ -11,7 +11,7 @@ import Testing
   /// An interval in seconds so long that the next fix is far away, whenever the machine was switched on.
   private static let week = "604800"
 
-  @Test func `watch gets a fix that is good enough, and the receiver sleeps while it waits for the next`() {
+  @Test func `watch gets an accurate enough fix, and the receiver sleeps until the next one`() {
     var hub = hub()
     func begin() -> Program {
       let watch = hub.watch(["--json", "--every", Self.week, "--accuracy", "100", "--within", "60"])
@@ -43,7 +43,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `watch names the lack of energy, and nothing that is as it was asked for`() {
+  @Test func `watch shows a request that is degraded for lack of energy, and only its changed values`() {
     let hub = HubProcess(
       board: """
         { name: "test", devices: { gps: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "simulated",
@@ -58,7 +58,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `an event stream gets the fixes alone, and the receiver sleeps while it is open`() {
+  @Test func `an event stream with an interval gets only the fixes, and the receiver sleeps in between`() {
     let hub = hub()
     #expect(hub.logs("dashboard on"))
     let client = SocketClient(port: http)
@@ -72,7 +72,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a client that asks for states after all gets them, and a senseless request is refused`() {
+  @Test func `a client can change from fixes to states, and an invalid request is refused`() {
     let hub = hub()
     let client = SocketClient(path: hub.socket)
     client.send(#"{"every": \#(Self.week), "accuracy": 100, "name": "log"}"# + "\n")
@@ -98,7 +98,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a state that may be of some age wakes devices once, and then comes of what is known`() {
+  @Test func `a request for a state up to a maximum age wakes devices once, and is then answered from memory`() {
     let hub = hub()
     #expect(hub.logs("dashboard on"))
     // A look without an age wakes nothing, and a page of another site is refused before anything is done.
@@ -133,7 +133,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `without a receiver, a client that requests fixes is told so, and what to do`() {
+  @Test func `without a receiver, a request for fixes is refused with the next step`() {
     let hub = HubProcess(
       board: """
         { name: "test", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c" } }, http: { port: \(http) } }
@@ -162,7 +162,7 @@ import Testing
     (["--error", "25", "--every", "60"], "cannot be combined with 'error'"),
     (["--once", "--batch", "5"], "cannot be combined with --distance"),
   ])
-  func `watch names a request that cannot be met`(_ arguments: [String], _ message: String) {
+  func `watch reports a request that cannot be met`(_ arguments: [String], _ message: String) {
     let watch = Program(["watch"] + arguments)
     #expect(watch.wait() == 64 && watch.standardError.contains(message), "\(watch.standardError)")
   }

@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `each port sends what it was asked for, at its own pace`() {
+  @Test func `each port sends its own selection of sentences at its own rate`() {
     let board = HubProcess.simulatedBoard(
       """
       nmea: [
@@ -51,7 +51,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a board file that is read again adds, changes and removes ports, and leaves the others alone`() {
+  @Test func `a reload adds, changes and removes ports, and leaves the others alone`() {
     func board(_ entries: String...) -> String {
       HubProcess.simulatedBoard("nmea: [\(entries.joined(separator: ", "))]")
     }
@@ -87,7 +87,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `clients of one port do not take the places of another's`() {
+  @Test func `clients of one port do not use up the places of another port`() {
     let hub = HubProcess(
       board: HubProcess.simulatedBoard(
         "nmea: [{ port: \(ports[0]), clients: 1, sentences: [\"RMC\"] }, { port: \(ports[1]), clients: 1 }]"))

@@ -9,7 +9,7 @@ import Testing
     #"{"context":"vessels.self","subscribe":[{"path":"\#(path)"\#(more)}]}"# + "\r\n"
   }
 
-  @Test func `a client is greeted, and only what it subscribes to is awake`() {
+  @Test func `a Signal K client gets a greeting, and only the devices for its subscriptions are awake`() {
     let hub = HubProcess(board: HubProcess.simulatedBoard("signalk: { port: \(port), mmsi: \"244123456\" }"))
     let client = SocketClient(port: port)
     #expect(client.receives("\r\n"))

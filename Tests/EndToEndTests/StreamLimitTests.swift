@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `eleven hundred event streams leave the short requests a way in`() {
+  @Test func `eleven hundred event streams still leave room for short requests`() {
     // All places count alike, whatever the request. With each of a thousand clients that keep devices awake, the energy per client
     // of all others are divided anew, which takes half a minute of a processor.
     var streams = StreamLimitTests.streams(64, of: port)
@@ -72,7 +72,7 @@ import Testing
     #expect(count("event streams are refused") == 1)
   }
 
-  @Test func `where few files may be opened event streams leave some to everything else`() {
+  @Test func `with few file descriptors, event streams leave some to everything else`() {
     let port = SocketClient.freePort()
     let hub = ShellHub("ulimit -n 256; exec \"$@\"", board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     #expect(hub.logs("dashboard on"))
@@ -86,7 +86,7 @@ import Testing
     #expect(hub.program.standardError.contains("all power lines are off"))
   }
 
-  @Test func `connections on which nothing comes make room for those that ask`() {
+  @Test func `idle connections are closed to make room for clients with a request`() {
     let begun = MonotonicClock().now
     let idle = (0..<1300).map { _ in SocketClient.connect(port: port) }
     defer { for descriptor in idle { close(descriptor) } }

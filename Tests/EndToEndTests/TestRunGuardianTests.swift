@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct TestRunGuardianTests {
-  @Test func `programs of a killed run are gone, in whatever session and group`() {
+  @Test func `programs of a killed test run are killed, in whatever session and group`() {
     let mark = "guardian-tests-\(getpid())"
     let guardian = TestRunGuardian(mark: mark)
     // The process leads its own session, and its child leads another one.

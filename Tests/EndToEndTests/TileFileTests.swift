@@ -45,7 +45,7 @@ import Testing
     return hub
   }
 
-  @Test func `the hub serves ranges of the file, and no other file`() throws {
+  @Test func `the hub serves ranges of the tile file, and no other file`() throws {
     let hub = try open()
     func get(_ headers: [String]) -> HTTPAnswer { HTTPAnswer(port, "GET", "/tiles.pmtiles", headers) }
     let answer = get(["Range: bytes=0-6"])
@@ -68,7 +68,7 @@ import Testing
     #expect(bare.stop() == 0)
   }
 
-  @Test func `the page draws it without a network, and dims it at night`() throws {
+  @Test func `the page draws a tile file without a network, and dims it at night`() throws {
     let hub = try open()
     let browser = try Browser()
     try browser.prefer(scheme: "light")
@@ -104,7 +104,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a file that is no map is said on the map`() throws {
+  @Test func `for a tile file that is not a map, the map shows the reason`() throws {
     let hub = try open()
     HubProcess.write("something else", to: map)
     let browser = try Browser()

@@ -19,7 +19,7 @@ final class UsageHistoriesTests {
     return program.standardOutput
   }
 
-  @Test func `the causes of energy use are known after a restart, and the durations of starts`() throws {
+  @Test func `energy per client and the durations of starts are known after a restart`() throws {
     let first = hub()
     for _ in 0..<2 {
       let watch = Program(["watch", "--socket", first.socket, "--json"])
@@ -54,7 +54,7 @@ final class UsageHistoriesTests {
     second.stop()
   }
 
-  @Test func `a damaged file is named and kept, and the hub begins anew`() {
+  @Test func `a damaged file is reported and kept, and the hub starts with no history`() {
     HubProcess.write("{ \"version\": 1, \"devices\": { \"gps\": {", to: "\(folder)/power.json")
     let hub = hub()
     #expect(
@@ -63,7 +63,7 @@ final class UsageHistoriesTests {
     #expect(Files.names(in: folder) == ["books.lock", "power.json", "power.json.damaged"])
   }
 
-  @Test func `a second damaged file does not take the place of the first`() {
+  @Test func `a second damaged file does not replace the first`() {
     HubProcess.write("first {", to: "\(folder)/power.json.damaged")
     HubProcess.write("second {", to: "\(folder)/power.json")
     let hub = hub()
@@ -73,7 +73,7 @@ final class UsageHistoriesTests {
     #expect((try? Files.bytes(of: "\(folder)/power.json.damaged-2")) == Array("second {".utf8))
   }
 
-  @Test func `a file that cannot be read is kept as well, and that is said once`() {
+  @Test func `a file that cannot be read is kept too, and this is reported once`() {
     // No text that this program writes is this long.
     HubProcess.write(Array(repeating: 0x20, count: 17 << 20), to: "\(folder)/power.json")
     let hub = hub()

@@ -37,7 +37,7 @@ import Testing
     return program
   }
 
-  @Test func `each device is measured and power-cycled, and the report says nothing of the place`() throws {
+  @Test func `verify measures and power-cycles each device, and its report does not contain the place`() throws {
     let hub = HubProcess(board: HubProcess.simulatedBoard("state: { rateHz: 10 }"))
     let folder = TemporaryFolder("verify")
     let file = folder.path + "/report.json"
@@ -62,7 +62,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a device that others hold is measured, and not power-cycled`() {
+  @Test func `verify measures a device that other clients hold, but does not power-cycle it`() {
     let hub = HubProcess(board: HubProcess.simulatedBoard("state: { rateHz: 10 }"))
     let watch = hub.watch(["--json", "--parts", "rates"])
     #expect(eventually { !HubProcess.states(watch).isEmpty })

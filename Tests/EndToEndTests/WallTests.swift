@@ -29,7 +29,7 @@ import Testing
     try browser.text("document.getElementById('\(id)').checkVisibility()") == "true"
   }
 
-  @Test func `map and numbers fit one screen, and nothing of them is cut off`() throws {
+  @Test func `map and numbers fit on one screen without being cut off`() throws {
     let hub = try open()
     #expect(try isLive())
     for (width, height) in [(1280, 800), (1920, 1080)] {
@@ -47,7 +47,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `units, words and colours are the user's choice, also after the page was loaded again`() throws {
+  @Test func `the user's choice of units, language and colours survives a reload of the page`() throws {
     let hub = try open()
     #expect(try isLive())
     #expect(try text(of: "speed-unit") == "m/s" && text(of: "zone") == "UTC")
@@ -82,7 +82,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `each language has all words, and the page uses none that is in no table`() throws {
+  @Test func `each language has all words, and the page uses no others`() throws {
     let hub = try open()
     let source = try browser.awaitedText("fetch('words.js').then((answer) => answer.text())")
     func keys(_ language: String) -> Set<Substring> {
@@ -105,7 +105,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `the map is moved and zoomed by wheel, pointer and keys, follows, and turns`() throws {
+  @Test func `the map can be moved and zoomed by wheel, pointer and keys, can follow the board, and can turn`() throws {
     let hub = try open()
     #expect(try isLive())
     // The script reads the position and text of the map scale.
@@ -161,7 +161,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `panels are tabs for the keys, and a board has those that it can fill`() throws {
+  @Test func `keys switch between panels, and a board has only the panels that it has data for`() throws {
     let hub = try open()
     #expect(try isLive())
     let tabs = "[...document.querySelectorAll('[role=tab]')].filter((tab) => tab.checkVisibility())"
@@ -194,7 +194,7 @@ import Testing
     #expect(other.stop() == 0)
   }
 
-  @Test func `a hub that comes back as another version is said, and the page becomes its page`() throws {
+  @Test func `the page reports that the hub came back in another version, and reloads itself`() throws {
     let hub = try open()
     #expect(try isLive())
     let version = try browser.text("document.body.dataset.version")
@@ -215,7 +215,7 @@ import Testing
     #expect(next.stop() == 0)
   }
 
-  @Test func `an hour is in small charts, from before the page was opened where there is a recorder`() throws {
+  @Test func `small charts show the last hour, with a recorder also from before the page was opened`() throws {
     let day = RecordedDay()
     // The speed is higher than the simulated vehicle's.
     try day.write(adding: #""velocity":{"speed":77.0,"track":90.0,"age":0.0,"source":"gps"}"#)
@@ -243,7 +243,8 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `without a recorder the page remembers itself when each device was on, and says who has paid`() throws {
+  @Test func `without a recorder, the page itself stores when each device was on, and shows energy per client`() throws
+  {
     let hub = try open()
     #expect(try isLive())
     try browser.open(panel: "day")
@@ -261,7 +262,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `all of the page is at most 150 kB`() throws {
+  @Test func `the whole page is at most 150 kB`() throws {
     let hub = try open()
     #expect(try isLive())
     let resources = "[document.URL, ...performance.getEntriesByType('resource').map((e) => e.name)]"

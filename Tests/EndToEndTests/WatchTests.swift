@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: [120, 60, 40, 20])
-  func `each part of the state has a row of its own, however narrow the terminal is`(_ columns: Int) {
+  func `each part of the state has its own row, however narrow the terminal is`(_ columns: Int) {
     let terminal = watch(columns: columns, rows: 24)
     // All names are shown, and nothing is left of an earlier frame.
     #expect(eventually { names(terminal.rows) == WatchTests.names }, "\(terminal.screen)")
@@ -41,7 +41,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a low terminal shows the first parts, and says how many there are more`() {
+  @Test func `a low terminal shows the first parts, and how many more there are`() {
     let terminal = watch(columns: 60, rows: 8)
     waitUntilItHasMoved(terminal)
     let shown = ["mode", "position", "altitude", "speed", "roll,", "heading", "…"]
@@ -51,7 +51,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a terminal that is made narrower or wider is drawn on at once, without another state`() throws {
+  @Test func `a resized terminal is redrawn at once, without a new state`() throws {
     let awake = hub.watch()
     // The next state would come in 100 s, so the first one must be complete.
     #expect(

@@ -22,7 +22,7 @@ import Testing
     return client
   }
 
-  @Test func `a wrong token is told of, and waited for, and the right one is not`() {
+  @Test func `a wrong token is reported and answered with a delay, a right one at once`() {
     let folder = TemporaryFolder("token")
     let file = folder.path + "/token"
     HubProcess.write("correct horse battery staple\n", to: file)
@@ -49,7 +49,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `an open event stream wakes, and closing it lets sleep`() {
+  @Test func `an open event stream wakes the devices, and closing it lets them sleep`() {
     let hub = hub()
     let client = events()
     #expect(client.receives("\"mode\":\"fused\"") && client.receives("event: sky\n"))
@@ -65,7 +65,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `an epoch of a receiver that is awake only for its sentences is known too`() {
+  @Test func `the page shows an epoch even if the receiver is awake only for its sentences`() {
     let nmea = SocketClient.freePort()
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }, nmea: { port: \(nmea) }"))
     let plotter = SocketClient(port: nmea)
@@ -80,7 +80,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `values that the receiver does not state of a satellite are left out`() {
+  @Test func `satellite values that the receiver does not state are omitted`() {
     let receiver = PseudoTerminal()
     let hub = HubProcess(
       board: """
@@ -130,7 +130,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a board file that is read again moves the port`() {
+  @Test func `a reload can move the web port`() {
     let hub = hub()
     let client = events()
     #expect(client.receives("\"mode\":\"fused\""))
