@@ -16,7 +16,7 @@ struct AddedFencesTests {
     AddedFence(name: name, latitude: 54.4, longitude: 10.2, radiusMetres: radius)
   }
 
-  @Test func `a fence of the board file comes before one that was added under its name`() throws {
+  @Test func `a fence of the board file takes precedence over an added fence with the same name`() throws {
     var list = FenceList()
     try list.add(Self.fence("anchor"))
     try list.add(Self.fence("yard"))
@@ -34,7 +34,7 @@ struct AddedFencesTests {
     #expect(list.all.map(\.name) == ["anchor"])
   }
 
-  @Test func `there are only so many`() throws {
+  @Test func `the number of added fences is limited`() throws {
     var list = FenceList()
     for number in 0..<FenceList.limit { try list.add(Self.fence("f\(number)")) }
     #expect(throws: FenceRefusal.full(limit: FenceList.limit)) { try list.add(Self.fence("more")) }
@@ -61,7 +61,7 @@ struct AddedFencesTests {
     #expect(refusal.map { "\($0)".contains(reason) } == true, "\(refusal.map { "\($0)" } ?? "none")")
   }
 
-  @Test func `they are kept over restarts until they are removed`() async throws {
+  @Test func `added fences are kept over restarts until they are removed`() async throws {
     let folder = TemporaryFolder("added-fences")
     func file() -> AddedFenceFile { AddedFenceFile(path: "\(folder.path)/added-fences.json") {} }
     func host(_ fences: String = "") throws -> HubHost {
@@ -95,7 +95,7 @@ struct AddedFencesTests {
     await second.hub.value.isOff()
   }
 
-  @Test func `a fence around the board's position takes a fix, and wakes the receiver for that`() async throws {
+  @Test func `adding a fence around the board's position wakes the receiver for a fix`() async throws {
     let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
     let hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
     let host = HubHost(hub, version: "test")

@@ -7,7 +7,7 @@ struct AddressesTests {
     try Board(json5: Array("{ name: 'x', \(text) }".utf8), file: "board")
   }
 
-  @Test func `an address or a list of them`() throws {
+  @Test func `the address of an output is a single address or a list`() throws {
     #expect(try board("gpsd: {}").gpsdEndpoint?.description == "127.0.0.1:2947")
     #expect(try board("gpsd: { address: ['127.0.0.1'] }").gpsdEndpoint?.description == "127.0.0.1:2947")
     let home = try board(
@@ -33,7 +33,7 @@ struct AddressesTests {
     ("http: { address: 5 }", "'http.address' must be a string or a list of strings"),
     ("gpsd: { clients: 0 }", "'gpsd.clients' must be a whole number from 1 to 10000"),
   ])
-  func `a wrong address is named`(_ text: String, _ message: String) {
+  func `a wrong address is reported`(_ text: String, _ message: String) {
     do throws(BoardError) {
       _ = try board(text)
       Issue.record("taken for right")
@@ -42,7 +42,7 @@ struct AddressesTests {
     }
   }
 
-  @Test func `one address beyond this machine makes a port open to others`() throws {
+  @Test func `a port counts as open to others if one of its addresses can be reached from other machines`() throws {
     #expect(try board("http: { address: ['127.0.0.1', '10.0.0.1'] }").http?.endpoint.isLoopback == false)
     #expect(try board("http: { address: ['127.0.0.1', '::1'] }").http?.endpoint.isLoopback == true)
   }

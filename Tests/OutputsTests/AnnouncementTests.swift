@@ -9,7 +9,7 @@ struct AnnouncementTests {
     try Board(json5: Array("{ name: 'boat', \(text) }".utf8), file: "board")
   }
 
-  @Test func `only what other machines may connect to is announced, each port once`() throws {
+  @Test func `each port that other machines may connect to is announced once, and no other port is`() throws {
     let open = "address: '0.0.0.0', allow: ['192.168.1.0/24']"
     let board = try board(
       "gpsd: {}, nmea: [{ \(open) }, { port: 10111 }, { udp: '192.168.1.255:10110' }], http: { address: '0.0.0.0', "

@@ -75,7 +75,7 @@ struct BackgroundCalibrationTests {
     }
   }
 
-  @Test func `while others use the magnetometer its offset is refined and stored, again and again`() async throws {
+  @Test func `the magnetometer's offset is refined and stored again and again while clients use it`() async throws {
     defer { refinement.end() }
     let watch = host.states(parts: .all).subscribe(as: "watch", receiveValue: { _ in })
     defer { watch.cancel() }
@@ -105,7 +105,7 @@ struct BackgroundCalibrationTests {
     #expect(isStored)
   }
 
-  @Test func `it keeps nothing awake`() {
+  @Test func `the background calibration keeps no device awake`() {
     defer { refinement.end() }
     let holders = host.hub.value.devices.flatMap(\.holders)
     #expect(holders.isEmpty, "\(holders)")

@@ -11,7 +11,7 @@ struct BaseStationTests {
     0x98, 0x6F, 0x33, 0x36, 0x0B, 0x98,
   ]
 
-  @Test func `the standard's example is where it says`() throws {
+  @Test func `the position in the standard's example message is decoded`() throws {
     let place = try #require(BaseStation.place(1005, BaseStationTests.message))
     let error = place - SIMD3(1_114_104.5999, -4_850_729.7108, 3_975_521.4643)
     #expect((error * error).sum() < 1e-6, "\(place)")
@@ -19,7 +19,7 @@ struct BaseStationTests {
     #expect(BaseStation.place(1005, Array(BaseStationTests.message.prefix(20))) == nil)
   }
 
-  @Test func `the distance is known once the receiver has a position`() throws {
+  @Test func `the distance to the base station is known once the receiver has a position`() throws {
     let place = try #require(BaseStation.place(1005, BaseStationTests.message))
     let base = try #require(EarthCentredPoint(place))
     var fix = GNSSFix()

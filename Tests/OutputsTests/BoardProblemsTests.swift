@@ -12,7 +12,7 @@ struct BoardProblemsTests {
 
   /// The problems have one line per conflicting device. With one line per pair, and an access to the disk for each, a
   /// long board file took minutes.
-  @Test func `each device that is in the way is named once`() throws {
+  @Test func `each device that conflicts with an earlier one is reported once`() throws {
     let devices = (0..<200).map { index in
       """
       d\(index): { driver: 'mpu-6050', bus: '/dev/i2c-1', dataReady: { chip: 'c', line: '1' },
@@ -26,7 +26,7 @@ struct BoardProblemsTests {
     #expect(problems.count == 3 * 199, "\(problems.prefix(5))")
   }
 
-  @Test func `a board file's password is no file of somebody's`() throws {
+  @Test func `a board file cannot use any user's file as a password`() throws {
     let folder = TemporaryFolder("secret")
     let file = folder.path + "/key"
     HubProcess.write("somebody's own\n", to: file)
@@ -50,7 +50,7 @@ struct BoardProblemsTests {
     #expect(try MQTTOptions(own, identifier: "x", subscriptions: []).passwordFile == file)
   }
 
-  @Test func `reports of many hubs take no more than the available room`() {
+  @Test func `reports of many hubs are limited to the available room`() {
     var fleet = FleetListing(topic: "t", mostBytes: 1000)
     func say(_ hub: String, _ count: Int) -> String? {
       fleet.take("t/\(hub)/health", Array("{\"board\":\"\(String(repeating: "x", count: count - 12))\"}".utf8))
@@ -69,7 +69,7 @@ struct BoardProblemsTests {
     #expect(usual.take("t/a/health", Array(long.utf8)) == nil)
   }
 
-  @Test func `a pipe among what a hub remembers does not hold it up`() {
+  @Test func `a pipe in place of a state file does not block the hub`() {
     struct Content: Codable, Equatable { var number = 0 }
     let folder = TemporaryFolder("state")
     mkfifo(folder.path + "/file", 0o600)

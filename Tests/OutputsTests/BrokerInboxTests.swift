@@ -35,7 +35,7 @@ struct BrokerInboxTests {
     #expect(all(&inbox) == (["connected", "1", "2", "3", "4", "5", "6", "7", "ended"], 0))
   }
 
-  @Test func `in a flood the oldest messages are lost, and counted, and nothing else`() {
+  @Test func `in a flood, only the oldest messages are lost, and they are counted`() {
     var inbox = BrokerInbox(byteLimit: 10_000)
     inbox.add(.connected)
     for number in 1...100 { inbox.add(message(number)) }
@@ -48,7 +48,7 @@ struct BrokerInboxTests {
     #expect(all(&inbox) == (["101"], 0))
   }
 
-  @Test func `a flood of what is no message is bounded too, and one that is too long is kept alone`() {
+  @Test func `other events are limited too, and a message longer than the limit is kept alone`() {
     var inbox = BrokerInbox(byteLimit: 10_000)
     for _ in 1...1000 { inbox.add(.refused(reason: "no")) }
     #expect(all(&inbox).events.count == 39)

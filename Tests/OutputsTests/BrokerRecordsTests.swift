@@ -37,7 +37,9 @@ struct BrokerRecordsTests {
     return read
   }
 
-  @Test(arguments: [1, 3, 4, 5, 1000]) func `records are read as they were written, however they are cut`(size: Int)
+  @Test(arguments: [1, 3, 4, 5, 1000]) func `records are read as they were written, however their bytes are split`(
+    size: Int
+  )
     throws
   {
     let reports = try records(BrokerRecordsTests.reports.flatMap(\.bytes), by: size)
@@ -46,14 +48,14 @@ struct BrokerRecordsTests {
     #expect(try orders.map { try BrokerOrder($0[...]) } == BrokerRecordsTests.orders)
   }
 
-  @Test func `a length beyond the limit is refused before there are so many bytes`() {
+  @Test func `a length beyond the limit is refused before its bytes arrive`() {
     for head: [UInt8] in [[0xff, 0xff, 0xff, 0xff], [101, 0, 0, 0], [0, 0, 0, 0]] {
       #expect(throws: MalformedBrokerRecord.self) { try records(head, by: 1, byteLimit: 100) }
     }
     #expect(throws: Never.self) { try records([100, 0, 0, 0, 3], by: 1, byteLimit: 100) }
   }
 
-  @Test func `no report is read that is cut off, goes on, or has a text that is none`() throws {
+  @Test func `a report that is cut off, has extra bytes or an invalid text is refused`() throws {
     for report in BrokerRecordsTests.reports {
       let body = report.bytes.dropFirst(4)
       for count in 0..<body.count {

@@ -10,7 +10,7 @@ struct ByteRangeTests {
       ("bytes=0-9", 0..<10), ("bytes=90-", 90..<100), ("bytes=90-500", 90..<100), ("bytes=-10", 90..<100),
       ("bytes=-500", 0..<50), ("bytes=0-", 0..<50), ("Bytes=5-5", 5..<6),
     ] as [(String, Range<UInt64>)])
-  func `one range is taken, as far as the file and the limit go`(_ field: String, _ range: Range<UInt64>) throws {
+  func `a single range is limited to the file's length and the limit`(_ field: String, _ range: Range<UInt64>) throws {
     #expect(try #require(ByteRange(field)).bytes(of: 100, limit: 50) == range)
   }
 
@@ -18,7 +18,7 @@ struct ByteRangeTests {
     "", "bytes", "bytes=", "bytes=-", "bytes=-0", "bytes=5-4", "bytes=0-1,3-4", "bytes=+1-2", "bytes=1-2 ", "lines=0-1",
     "bytes=0x1-2", "bytes=99999999999999999999-", "bytes=1--2",
   ])
-  func `anything else is no range`(_ field: String) { #expect(ByteRange(field) == nil) }
+  func `any other Range header is ignored`(_ field: String) { #expect(ByteRange(field) == nil) }
 
   @Test(arguments: ["bytes=100-", "bytes=100-200"])
   func `a range may be outside of the file`(_ field: String) throws {
@@ -26,7 +26,7 @@ struct ByteRangeTests {
     #expect(try #require(ByteRange("bytes=-5")).bytes(of: 0, limit: 50) == nil)
   }
 
-  @Test func `a long range is in memory piece by piece, and of one file`() throws {
+  @Test func `a long range is read piece by piece, and only from an unchanged file`() throws {
     let folder = TemporaryFolder("tiles")
     let path = "\(folder.path)/a.pmtiles"
     let map = Array("PMTiles\u{3}".utf8) + (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -51,7 +51,7 @@ struct ByteRangeTests {
     #expect(throws: TileFile.Failure.self) { try tiles.bytes(from: 5..<9, tag: piece.tag) }
   }
 
-  @Test func `only a map is read, and neither a link nor another file`() throws {
+  @Test func `only PMTiles files are read, and no symbolic links`() throws {
     let folder = TemporaryFolder("tiles")
     func write(_ bytes: [UInt8], to name: String) throws {
       let file = open("\(folder.path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC, 0o644)

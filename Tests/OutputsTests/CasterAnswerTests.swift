@@ -33,7 +33,7 @@ struct CasterAnswerTests {
     }
   }
 
-  @Test func `corrections are found behind each kind of head, in reads of any size`() {
+  @Test func `corrections are found after each kind of header, in reads of any size`() {
     let http = "HTTP/1.1 200 OK\r\nNtrip-Version: Ntrip/2.0\r\nContent-Type: gnss/data\r\n"
     let answers: [[UInt8]] = [
       Array("ICY 200 OK\r\n".utf8) + Self.corrections,
@@ -52,7 +52,7 @@ struct CasterAnswerTests {
     }
   }
 
-  @Test func `a body in chunks ends with the empty one, and damage is no size`() {
+  @Test func `a chunked body ends with the empty chunk, and an invalid chunk size is an error`() {
     let head = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
     #expect(
       read([head + chunked([1, 2, 3], by: 2) + Array("0\r\n\r\n".utf8)])
@@ -68,7 +68,7 @@ struct CasterAnswerTests {
   }
 
   @Test(arguments: [("0", "1"), ("1;", "x")])
-  func `the line with a chunk's size has at most 256 bytes, with its end or without one`(
+  func `the line with a chunk's size has at most 256 bytes, with or without its end`(
     _ first: String, _ last: String
   ) {
     let head = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
@@ -84,7 +84,7 @@ struct CasterAnswerTests {
     #expect(read([endless.prefix(head.count + 257)]).error == .broken)
   }
 
-  @Test func `a body ends where its length says, and what comes behind it is none of it`() {
+  @Test func `a body ends after its stated length, and later bytes do not belong to it`() {
     let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcdef".utf8)
     let whole = Read(body: Array("abc".utf8), kind: .corrections, isOver: true)
     #expect(read([answer]) == whole)
@@ -108,13 +108,13 @@ struct CasterAnswerTests {
       (String(repeating: "a", count: 5000), .noCaster("")),
       ("HTTP/1.1 200 OK\r\n" + String(repeating: "a: b\r\n", count: 5000), .noCaster("")),
     ])
-  func `an answer without corrections is named`(_ answer: String, _ error: CasterError) {
+  func `an answer without corrections is reported`(_ answer: String, _ error: CasterError) {
     let bytes = Array(answer.utf8)
     #expect(read([bytes]).error == error)
     #expect(read(bytes.map { [$0] }).error == error)
   }
 
-  @Test func `a table gives its mount points, and the nearest to one that it has not`() {
+  @Test func `a source table gives its mount points, and the nearest one to a missing name`() {
     let text =
       "SOURCETABLE 200 OK\r\nServer: x\r\n\r\nCAS;rtk.example;2101;x\r\nSTR;BERLIN1;Berlin;RTCM 3.2;\r\n"
       + "STR;BERLIN2;Berlin;RTCM 3.2;\r\nSTR;Potsdam;;\r\nNET;x\r\nENDSOURCETABLE\r\nSTR;AFTER;x\r\n"

@@ -42,7 +42,7 @@ struct CasterVisitTests {
     ).run(receive)
   }
 
-  @Test func `messages are cut out of what comes, and noise is left out`() {
+  @Test func `messages are extracted from the caster's bytes, and noise is dropped`() {
     let messages = [
       MadeMessage.correction(1005), MadeMessage.correction(1077, byteCount: 700), MadeMessage.correction(4072),
     ]
@@ -66,7 +66,7 @@ struct CasterVisitTests {
     #expect(found == messages && bytes > messages.joined().count)
   }
 
-  @Test func `the request is that of its version, and has the password only where there is a user`() throws {
+  @Test func `a request has the form of its protocol version, and a password only with a user name`() throws {
     let caster = ScriptedCaster { $0.close() }
     var settings = settings(caster)
     #expect(visit(settings) == .closed)
@@ -94,7 +94,7 @@ struct CasterVisitTests {
     "HTTP/1.1 200 OK\r\nContent-Type: gnss/sourcetable\r\nTransfer-Encoding: chunked\r\n\r\n"
       + "\(String(table.utf8.count, radix: 16))\r\n\(table)\r\n0\r\n\r\n",
   ])
-  func `a table in place of corrections is one, whatever its head says`(_ answer: String) {
+  func `a source table in place of corrections is recognised, whatever its header says`(_ answer: String) {
     for byByte in [false, true] {
       // The caster does not close the connection. The answer ends by itself.
       let caster = ScriptedCaster { visit in
@@ -110,7 +110,8 @@ struct CasterVisitTests {
     }
   }
 
-  @Test(arguments: [true, false]) func `a page in place of corrections is none, and not asked for again and again`(
+  @Test(arguments: [true, false])
+  func `a web page in place of corrections is refused, and not requested again and again`(
     _ isClosed: Bool
   ) {
     let page = "<!DOCTYPE html><html><body>Please log in</body></html>"
@@ -124,7 +125,7 @@ struct CasterVisitTests {
     #expect(end.text(of: settings(caster)).contains("the data is not RTCM 3"))
   }
 
-  @Test func `a mount point that is not there is named with the nearest of those that are`() {
+  @Test func `a missing mount point is reported with the nearest existing one`() {
     let table = "STR;BERLIN;x\r\nSTR;BERLIN2;x\r\nSTR;PARIS;x\r\nENDSOURCETABLE\r\n"
     let second = ScriptedCaster { visit in
       visit.send(
@@ -144,7 +145,7 @@ struct CasterVisitTests {
     #expect(first.visits.values.map(\.path) == ["/BERLIN1"])
   }
 
-  @Test func `a silent caster is left, before its answer or behind it, and so is one that sends something else`() {
+  @Test func `a caster that stays silent or does not send corrections is disconnected`() {
     let silent = ScriptedCaster()
     #expect(visit(settings(silent), answer: .milliseconds(300)) == .silent)
     let mute = ScriptedCaster { $0.send("ICY 200 OK\r\n") }
@@ -166,7 +167,7 @@ struct CasterVisitTests {
     ("\(chunked)\r\n", "1;\(String(repeating: "x", count: 200))\r\na\r\n", .noCorrections),
     ("HTTP/1.1 200 OK\r\nX: ", "x", .noCaster("")), ("HTTP/1.1 200 OK\r\n", "X: x\r\n", .noCaster("")),
     ("ICY 200 OK\r\n", "x", .noCorrections),
-  ]) func `a caster that sends one thing without end is left soon`(
+  ]) func `a caster that repeats one thing endlessly is soon disconnected`(
     _ begun: String, _ endless: String, _ reason: CasterError
   ) {
     let caster = EndlessCaster(begun, endless)
@@ -181,7 +182,7 @@ struct CasterVisitTests {
     ("SOURCETABLE 200 OK\r\n\r\nSTR;A;", "x"), ("SOURCETABLE 200 OK\r\n\r\n", "STR;A;x\r\n"),
     ("\(chunked)Content-Type: gnss/sourcetable\r\n\r\n", "1;\(String(repeating: "x", count: 200))\r\na\r\n"),
     ("\(chunked)Content-Type: gnss/sourcetable\r\n\r\n", "0"),
-  ]) func `a table without end is read up to the longest size that there is`(
+  ]) func `an endless source table is read up to the largest allowed size`(
     _ begun: String, _ endless: String
   ) {
     let caster = EndlessCaster(begun, endless)
@@ -226,7 +227,7 @@ struct CasterVisitTests {
     func waitUntilLeft() { hold { progress.hasBeenLeft.isSet } }
   }
 
-  @Test func `a caster that sends without end is read at a bounded rate`() throws {
+  @Test func `a caster that sends endlessly is read at a limited rate`() throws {
     let count = 150
     let flood = Array((0..<count).map { _ in MadeMessage.correction(1077, byteCount: 700) }.joined())
     let caster = ScriptedCaster { visit in
@@ -266,7 +267,7 @@ struct CasterVisitTests {
     }
   }
 
-  @Test func `the word to stop ends it at once, whatever it waits for`() {
+  @Test func `a stop signal ends a visit at once, whatever it waits for`() {
     for answer in ["", "ICY 200 OK\r\n"] {
       let stop = StopSignal()
       let caster = ScriptedCaster { visit in
@@ -285,7 +286,7 @@ struct CasterVisitTests {
     }
   }
 
-  @Test func `the position is sent where that was asked for, once it is known, and again and again`() throws {
+  @Test func `the position is sent if the caster needs it, once it is known, and then repeatedly`() throws {
     let caster = ScriptedCaster { visit in
       visit.send("ICY 200 OK\r\n")
       // A caster with corrections for a given place sends nothing before it knows the place.

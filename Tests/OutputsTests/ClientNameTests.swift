@@ -21,14 +21,16 @@ struct ClientNameTests {
         nil
       ),
     ] as [(String, String?)])
-  func `a name is short, shows all that is in it and passes for nothing else`(_ name: String, _ shown: String?) {
+  func `a client's name is short, shows hidden characters, and cannot look like another name`(
+    _ name: String, _ shown: String?
+  ) {
     #expect(ClientName.shown(name) == shown)
     #expect((ClientName.shown(name) ?? "").utf8.count <= 40)
   }
 
   private let python = ClientPeer(process: 812, called: "python3")
 
-  @Test func `the process stays, whatever it calls itself`() {
+  @Test func `a client that states a name keeps its process number in it`() {
     #expect(python.called("logger")?.description == "logger[812]")
     #expect(python.called("a[12]")?.description == "\"a[12]\"[812]")
     #expect(python.called("") == nil)
@@ -37,7 +39,7 @@ struct ClientNameTests {
     #expect(ClientPeer(host: "[::1]", port: 40022).called("logger")?.description == "logger")
   }
 
-  @Test func `a visitor pays under the same name each time, and each visit is another holder`() throws {
+  @Test func `a client's energy account has the same name at each visit, while each visit is a new holder`() throws {
     func account(_ holder: Holder) -> [String?] { [holder.label, holder.payer?.name] }
     #expect(account(python.holder()) == ["python3[812]", "python3"])
     #expect(account(try #require(python.called("my log")).holder()) == ["\"my log\"[812]", "\"my log\""])

@@ -42,7 +42,7 @@ import Testing
   /// More bytes than any socket's buffer holds.
   private let large = (0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
 
-  @Test func `a client that reads gets all of it, in order`() throws {
+  @Test func `a client that reads gets the whole recording in order`() throws {
     let ends = Ends()
     let store = ClientStore(ends.hub)
     let received = Recorder<[UInt8]>()
@@ -66,7 +66,7 @@ import Testing
     #expect(file.isThere && store.segments.isEmpty)
   }
 
-  @Test func `a client that has left is an error, and gets nothing more`() throws {
+  @Test func `writing to a client that has left fails, and so does every later write`() throws {
     let ends = Ends()
     let store = ClientStore(ends.hub)
     let file = try store.create("x", limit: nil)
@@ -77,7 +77,7 @@ import Testing
     #expect(throws: MCAPError.system("sending a recording", errno: EPIPE)) { _ = try store.create("x", limit: nil) }
   }
 
-  @Test func `a client that takes nothing is waited for, and then no more`() throws {
+  @Test func `a client that does not read is waited for until a limit, and then gets nothing more`() throws {
     let ends = Ends()
     let file = try ClientStore(ends.hub, patience: .milliseconds(20)).create("x", limit: nil)
     #expect(throws: MCAPError.system("sending a recording", errno: ETIMEDOUT)) { try append(large, to: file) }

@@ -49,7 +49,7 @@ struct ConditionLogTests {
       ], "\(lines)")
   }
 
-  @Test func `a failure was said when it came about, and what takes its time is said after a minute`() {
+  @Test func `within 100 seconds, a failure and a slow start are each logged once`() {
     for (kind, severity) in [(.failed, .problem), (.acquiring, .waiting)]
       as [(DeviceCondition.Kind, DeviceCondition.Severity)]
     {
@@ -59,12 +59,12 @@ struct ConditionLogTests {
     }
   }
 
-  @Test func `an obstacle that concerns no client is not repeated, and neither is a warning`() {
+  @Test func `a failure that affects no client is not repeated, and neither is a warning`() {
     let entries = [entry(.failed, .problem, "x", isWanted: false), entry(.warning, .warning, "y")]
     #expect(lines(of: entries, seconds: 300).isEmpty)
   }
 
-  @Test func `a condition that comes and goes is reported once a minute at most`() {
+  @Test func `a condition that comes and goes is logged at most once a minute`() {
     let sink = JournalSink(to: notebook)
     let log = ConditionLog(sink: sink, clock: clock)
     for _ in 0..<60 {
@@ -77,12 +77,12 @@ struct ConditionLogTests {
     #expect(notebook.entries.values.count == 2, "\(notebook.entries.values.map(\.message))")
   }
 
-  @Test func `events of a fence are logged at the level that they deserve`() {
+  @Test func `fence events are logged at the level of their severity`() {
     let priorities = [FenceStatus.Event.lost, .leave, .enter, .found].map { FenceOutput.priority(of: $0).rawValue }
     #expect(priorities == [3, 4, 5, 5])
   }
 
-  @Test func `a supply that stays on is an error`() {
+  @Test func `a supply that stays on is logged as an error`() {
     let sink = JournalSink(to: notebook)
     let log = DeviceLog(sink: sink, clock: clock)
     var status = DeviceStatus(
@@ -96,7 +96,7 @@ struct ConditionLogTests {
     #expect(notebook.entries.values.map(\.priority) == [.error])
   }
 
-  @Test func `where a hub is installed no hint leads to a simulated one`() {
+  @Test func `an installed hub's hints do not lead to a simulated hub`() {
     let tree = MachineTree()
     let none = InstalledService(on: tree.files)
     #expect(none.refusalOfSimulation == nil && none.start.hasPrefix("start one: sensorhub run --board FILE"))
@@ -109,7 +109,7 @@ struct ConditionLogTests {
     #expect(installed.start.hasPrefix("sudo systemctl start sensorhub") && !installed.start.contains("sensorhub run"))
   }
 
-  @Test func `each port that is missing has its own next step`() {
+  @Test func `each missing port has its own next step`() {
     func step(_ path: String) -> String? {
       HardwareError.notFound("serial port \(path)", .init(port: path)).nextStep
     }

@@ -14,7 +14,7 @@ struct ConnectionPatienceTests {
     .init(takenCount: taken, waitingCount: waiting, isStream: isStream)
   }
 
-  @Test func `a client that asks for nothing, or does not finish its request, is silent after a while`() {
+  @Test func `a client that sends no complete request in time counts as silent`() {
     var patience = ConnectionPatience(Self.limits, at: second(0))
     #expect(patience.verdict(on: outgoing(0, 0), at: second(0)) == .goesOn(until: second(30)))
     #expect(patience.verdict(on: outgoing(0, 0), at: second(29)) == .goesOn(until: second(30)))
@@ -25,7 +25,7 @@ struct ConnectionPatienceTests {
     #expect(patience.verdict(on: outgoing(0, 0), at: second(70)) == .isSilent)
   }
 
-  @Test func `an answer may take as long as it likes to be made, and to be taken`() {
+  @Test func `an answer may take any time to be made, and to be received slowly`() {
     var patience = ConnectionPatience(Self.limits, at: second(0))
     patience.heard(isHead: true, isEnd: false, at: second(0))
     patience.heard(isHead: false, isEnd: true, at: second(0))
@@ -45,7 +45,7 @@ struct ConnectionPatienceTests {
     #expect(patience.verdict(on: outgoing(1_000_000, 0), at: second(end + 30)) == .isSilent)
   }
 
-  @Test func `a client that takes nothing of its answer is stalled, whatever else it asks for`() {
+  @Test func `a client that stops receiving its answer counts as stalled, whatever else it requests`() {
     var patience = ConnectionPatience(Self.limits, at: second(0))
     patience.heard(isHead: true, isEnd: true, at: second(0))
     #expect(patience.verdict(on: outgoing(1000, 500), at: second(100)) == .goesOn(until: second(105)))
@@ -58,7 +58,7 @@ struct ConnectionPatienceTests {
     #expect(patience.verdict(on: outgoing(1900, 1), at: second(200)) == .goesOn(until: second(205)))
   }
 
-  @Test func `an event stream is given more time`() {
+  @Test func `an event stream has more time than other answers`() {
     var patience = ConnectionPatience(Self.limits, at: second(0))
     patience.heard(isHead: true, isEnd: true, at: second(0))
     #expect(patience.verdict(on: outgoing(1, 1, isStream: true), at: second(0)) == .goesOn(until: second(45)))

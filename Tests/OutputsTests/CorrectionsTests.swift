@@ -103,7 +103,7 @@ struct CorrectionsTests {
     }
   }
 
-  @Test func `a caster that has nothing is followed by the next of the list`() async throws {
+  @Test func `if a caster has no corrections, the next one in the list is used`() async throws {
     let first = ScriptedCaster { visit in
       visit.send("HTTP/1.1 503 Service Unavailable\r\n\r\n")
       visit.close()
@@ -123,7 +123,7 @@ struct CorrectionsTests {
   }
 
   @Test(arguments: [#"messages: "ubx","#, #"messages: "nmea","#])
-  func `a receiver that somebody wants gets corrections and says so, and nobody is connected otherwise`(
+  func `a receiver with a client gets corrections and reports them, and otherwise there is no connection`(
     _ settings: String
   ) async throws {
     let caster = ScriptedCaster { CorrectionsTests.serve($0) }
@@ -171,7 +171,7 @@ struct CorrectionsTests {
     await rig.end()
   }
 
-  @Test func `a caster that says nothing more is left and come back to, and that is said meanwhile`() async throws {
+  @Test func `a silent caster is disconnected and tried again, with a warning in the meantime`() async throws {
     let caster = ScriptedCaster { visit in
       visit.send("ICY 200 OK\r\n")
       visit.send(CorrectionsTests.epoch)
@@ -189,7 +189,7 @@ struct CorrectionsTests {
     await rig.end()
   }
 
-  @Test func `a caster that dies is come back to, and that is said meanwhile`() async throws {
+  @Test func `a caster that closes the connection is tried again, with a warning in the meantime`() async throws {
     let caster = ScriptedCaster { CorrectionsTests.serve($0) }
     let rig = try Rig(caster)
     let (_, subscription) = try rig.fixes()
@@ -206,7 +206,7 @@ struct CorrectionsTests {
     await rig.end()
   }
 
-  @Test func `a hub that is refused is told once, and does not come back at once with the next visit`() async throws {
+  @Test func `a caster's refusal is reported once, and the next visit does not connect again at once`() async throws {
     let caster = ScriptedCaster { visit in
       visit.send("HTTP/1.1 401 Unauthorized\r\n\r\n")
       visit.close()
@@ -231,7 +231,7 @@ struct CorrectionsTests {
     await rig.end()
   }
 
-  @Test func `the position is sent in the stated form, to a caster that makes corrections for that place`()
+  @Test func `the position is sent in the stated form, to a caster whose corrections depend on it`()
     async throws
   {
     let caster = ScriptedCaster { $0.send("ICY 200 OK\r\n") }
@@ -259,7 +259,7 @@ struct CorrectionsTests {
     await rig.end()
   }
 
-  @Test func `a reload leaves alone what it does not change, and goes over to another caster where it does`()
+  @Test func `a reload leaves an unchanged caster connected, and connects to a changed one`()
     async throws
   {
     let (first, second) = (

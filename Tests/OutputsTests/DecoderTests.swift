@@ -13,17 +13,17 @@ struct DecoderTests {
   }
 
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"))
-  func `there are recordings: tests with one case per recording would pass without any`() {
+  func `recordings exist, without which tests per recording would pass with no case`() {
     #expect(!SharedData.logs.isEmpty && !SharedData.binaryLogs.isEmpty)
   }
 
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"), arguments: SharedData.logs)
-  func `decodes a receiver's log as gpsd does, epoch by epoch`(_ log: String) throws {
+  func `decode gives the same as gpsd for a receiver's log, epoch by epoch`(_ log: String) throws {
     try compare(try #require(SharedData.folder) + "/nmea/\(log).log")
   }
 
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"), arguments: SharedData.binaryLogs)
-  func `decodes the log of a receiver with a binary protocol as gpsd does`(_ log: String) throws {
+  func `decode gives the same as gpsd for the log of a receiver with a binary protocol`(_ log: String) throws {
     // In this log, gpsd dates a position by inertial sensors by the solution that it cut in two.
     let isMixedUp = log == "ublox-neo-m8l" ? "2024-01-30T15:32:00.00" : nil
     try compare(try #require(SharedData.folder) + "/ubx/\(log).log", except: isMixedUp)
@@ -48,7 +48,7 @@ struct DecoderTests {
     }
   }
 
-  @Test func `prints one TPV an epoch and counts what it read`() {
+  @Test func `decode prints one TPV per epoch and counts what it read`() {
     let log = """
       $GPRMC,120000.00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A*6D
       $GPGGA,120000.00,5231.0000,N,01322.0000,E,1,08,0.9,40.0,M,40.0,M,,*59

@@ -14,7 +14,7 @@ struct EndingHostTests {
       json5: Array("{ name: '\(name)', devices: { gps: { driver: 'nmea', port: '/dev/\(name)' } } }".utf8), file: "x")
   }
 
-  @Test func `no hub comes in place of one that ends`() async throws {
+  @Test func `a hub that ends is not replaced by a reload`() async throws {
     let host = HubHost(Hub(board: try board("one"), hardware: LinuxHardware()), version: "test")
     let hub = host.hub.value
     host.shutDown()

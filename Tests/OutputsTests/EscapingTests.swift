@@ -11,7 +11,7 @@ struct EscapingTests {
   /// Characters that Swift joins with their neighbours, unlike other programs.
   private static let sticky = ["", "\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}"]
 
-  @Test func `a page shows text, whatever stands around what has a meaning in it`() {
+  @Test func `a page shows any text as text, also next to characters that join or reorder others`() {
     for before in ["", "\u{600}", "\u{110BD}", "\u{0D4E}"] {
       for after in EscapingTests.sticky {
         let escaped = HTMLText.escaped(
@@ -24,7 +24,7 @@ struct EscapingTests {
     #expect(String(decoding: page, as: UTF8.self) == "<p a=\"{{b}}\u{600}&lt;\">x&quot;\u{301}{{c}}</p>")
   }
 
-  @Test func `a metric's label ends where its quote stands`() {
+  @Test func `a metric's label is escaped, also next to characters that join others`() {
     for after in EscapingTests.sticky {
       #expect(PrometheusText.label("a\"\(after)b\\\(after)c\n\(after)d") == "a\\\"\(after)b\\\\\(after)c\\n\(after)d")
     }
@@ -38,35 +38,35 @@ struct EscapingTests {
     ("/var/lib/a b", "\"-/var/lib/a b\""), ("/%h/x", "\"-/%%h/x\""), ("/a\"\u{301}\\b", "\"-/a\\\"\u{301}\\\\b\""),
     ("/a;b#c", "\"-/a;b#c\""), ("/$HOME", "\"-/$HOME\""),
   ])
-  func `a path is one word of a unit's`(_ path: String, _ word: String) {
+  func `a path is one word in a systemd unit`(_ path: String, _ word: String) {
     #expect(UnitText.path(path, isOptional: true) == word)
   }
 
   @Test(arguments: [
     "/a\nExecStartPre=+/x", "/a\u{85}", "/a\u{2028}b", "a", "", "/", "//", "/a/../b", "/..", "-/a", "/\u{7f}",
   ])
-  func `an unfit path is not written into a unit`(_ path: String) {
+  func `a path that no unit can contain is refused`(_ path: String) {
     #expect(UnitText.path(path, isOptional: true) == nil)
   }
 
-  @Test func `an instance's name cannot become another unit's`() {
+  @Test func `an instance's name is escaped so that it cannot name another unit`() {
     #expect(UnitText.instance("ttyAMA0") == "ttyAMA0")
     #expect(UnitText.instance("a b%h/.x\n") == "a\\x20b\\x25h-.x\\x0a")
   }
 
-  @Test func `a shell's word stays one`() {
+  @Test func `a word for the shell stays one word`() {
     #expect(ShellText.word("/etc/sensorhub/token") == "/etc/sensorhub/token")
     #expect(ShellText.word("a'\u{301} $(x)") == "'a'\\''\u{301} $(x)'")
   }
 
-  @Test func `text for a terminal neither moves its cursor nor turns its writing`() {
+  @Test func `text for a terminal can neither move the cursor nor change the writing direction`() {
     let hostile = "a\u{1b}[2J\u{9b}1m\u{202e}b\u{2066}\u{7f}\r\u{8}\u{e000}"
     let shown = Text.printableLines("\(hostile)\n\tc")
     #expect(shown == "a\\u{1b}[2J\\u{9b}1m\\u{202e}b\\u{2066}\\u{7f}\\r\\u{8}\\u{e000}\n\tc")
     #expect(Text.printableLines("a\r\n\u{301}b") == "a\\r\n\u{301}b")
   }
 
-  @Test func `JSON for a terminal says the same`() throws {
+  @Test func `JSON for a terminal keeps its meaning, with hidden characters escaped`() throws {
     let hostile = "a\u{9b}1m\u{202e}\u{E0001}\u{7f} é 🚀 \" \\ \n"
     var json = JSONWriter()
     json.beginObject()
@@ -85,29 +85,29 @@ struct EscapingTests {
         == JSONDecoder().decode(Named.self, from: Data(foreign.utf8)))
   }
 
-  @Test func `XML hides nothing from a terminal`() {
+  @Test func `XML for a terminal has its hidden characters escaped`() {
     let text = XMLText.escaped("a<\u{301}\u{1b}\u{9b}\u{202e}>")
     #expect(text == "a&lt;\u{301}&#x9b;&#x202e;&gt;")
   }
 
   @Test(arguments: [1e300, .infinity, -.infinity, .nan, 9.3e18, -1e300])
-  func `any number of seconds has a text`(_ seconds: Double) {
+  func `any number of seconds can be written as text`(_ seconds: Double) {
     #expect(!Text.duration(seconds: seconds).isEmpty)
   }
 
   @Test(arguments: [
     "/etc/shadow", "/home/me/.ssh/id_ed25519", "/etc/sensorhub/../shadow", "relative", "/etc/sensorhubs/x", "",
   ])
-  func `a board file's password comes from no other folder`(_ file: String) {
+  func `a password file in any other folder is refused to a board file`(_ file: String) {
     #expect(SecretFile.refusal(ofBoards: file) != nil)
   }
 
-  @Test func `a board file's password may be the service's`() {
+  @Test func `a password file of the service is allowed to a board file`() {
     #expect(SecretFile.refusal(ofBoards: "/etc/sensorhub/mqtt") == nil)
     #expect(SecretFile.refusal(ofBoards: "/run/credentials/sensorhub.service/mqtt") == nil)
   }
 
-  @Test func `a secret is one line of a file that not everybody may change`() throws {
+  @Test func `a secret is one line of a file that other users cannot change`() throws {
     let folder = TemporaryFolder("secrets")
     func secret(_ text: String, mode: UInt32) -> Result<String, any Error> {
       let path = folder.path + "/secret"
@@ -124,7 +124,7 @@ struct EscapingTests {
     #expect(SecretFile.warning(of: folder.path + "/secret") == nil)
   }
 
-  @Test func `a pipe in place of a secret is not waited for`() {
+  @Test func `reading a secret does not block on a pipe`() {
     let folder = TemporaryFolder("pipe")
     mkfifo(folder.path + "/secret", 0o600)
     #expect(throws: SecretFile.Failure.self) { try SecretFile.read(folder.path + "/secret", orCredential: "x") }
@@ -133,7 +133,7 @@ struct EscapingTests {
     #expect(throws: SecretFile.Failure.self) { try SecretFile.read(detour, orCredential: "x") }
   }
 
-  @Test func `a TURN client is foreign at every port, and letters are where sentences are read`() {
+  @Test func `a TURN client is refused at every port, and text that is not a sentence at the ports for sentences`() {
     #expect(ForeignProtocol.verdict(on: EscapingTests.turnRequest) == .foreign)
     let sentences = StreamKind.nmea.firstLetters
     for text in ["$GPRMC", "!AIVDM", "\\g:1-2-3*4E\\$", "\r\n\t $"] {

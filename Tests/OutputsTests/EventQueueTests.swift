@@ -11,7 +11,7 @@ struct EventQueueTests {
     return texts
   }
 
-  @Test func `the newest values are kept, and all news`() async {
+  @Test func `a full event queue drops the oldest values and no news`() async {
     let traffic = OutputTraffic().events
     let queue = EventQueue(valueLimit: 8, traffic: traffic)
     queue.send(news: ByteBuffer(string: "left"))
@@ -25,7 +25,7 @@ struct EventQueueTests {
     #expect(signals == 1 && texts(of: queue).isEmpty)
   }
 
-  @Test func `the queue of a client that never reads is bounded`() {
+  @Test func `the queue of a client that never reads is limited`() {
     let queue = EventQueue(valueLimit: 8, traffic: OutputTraffic().events)
     for number in 0..<1000 { queue.send(news: ByteBuffer(string: "\(number)")) }
     #expect(texts(of: queue) == (744..<1000).map(String.init))

@@ -26,7 +26,7 @@ struct FairnessTests {
     Admission(of: try #require(IPAddress(newcomer)), to: 512, among: guests(counts))
   }
 
-  @Test func `there is room until a machine has its share`() throws {
+  @Test func `a machine is admitted until it has its share of connections`() throws {
     #expect(try admission("10.0.0.1", []) == .welcome)
     #expect(try admission("10.0.0.1", [("10.0.0.1", 0, 127)]) == .welcome)
     #expect(
@@ -37,7 +37,7 @@ struct FairnessTests {
     #expect(try admission("127.0.0.1", [("127.0.0.1", 0, 256)]) != .welcome)
   }
 
-  @Test func `a client that never asked for anything makes room, first one of the same machine`() throws {
+  @Test func `a client that never sent a request makes room for a new one, first one of the same machine`() throws {
     #expect(try admission("10.0.0.1", [("10.0.0.2", 20, 0), ("10.0.0.1", 1, 127)]) == .inPlace(of: 20))
     let four = (1...4).map { ("10.0.0.\($0)", $0 == 3 ? 1 : 0, $0 == 3 ? 127 : 128) }
     #expect(try admission("10.0.0.9", four) == .inPlace(of: 256))
@@ -45,7 +45,7 @@ struct FairnessTests {
     #expect(try admission("10.0.0.9", full) == .refused("there are 512 connections, the maximum"))
   }
 
-  @Test func `a machine has one share however many IPv6 addresses it gives itself`() throws {
+  @Test func `a machine has one share of connections, however many IPv6 addresses it uses`() throws {
     let many = (1...128).map { ("fd00::\(String($0, radix: 16))", 0, 1) }
     #expect(try admission("fd00::ffff", many) != .welcome)
     #expect(try admission("fd00:0:0:1::1", many) == .welcome)
@@ -54,7 +54,7 @@ struct FairnessTests {
   }
 
   @Test(arguments: [64, 256, 1024, 4096, 20_000])
-  func `the outputs never have more than the process may open`(_ total: Int) {
+  func `the outputs never use more file descriptors than the process may open`(_ total: Int) {
     let budget = DescriptorBudget(total: total)
     #expect(budget.unixSockets >= 8 && budget.streamPort >= 4)
     #expect(budget.http >= 8)
@@ -62,14 +62,14 @@ struct FairnessTests {
     if total >= 4096 { #expect(budget.streamPort >= 512) }
   }
 
-  @Test func `the process has asked for more files than old programs may open`() {
+  @Test func `the process raises its limit of file descriptors`() {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     let budget = DescriptorBudget.raised()
     #expect(budget.total >= min(Int(clamping: limit.rlim_max), 4096))
   }
 
-  @Test func `a program, and other users, leave places at the Unix sockets`() {
+  @Test func `one program cannot use all places at the Unix sockets, nor can other users`() {
     func refusal(of newcomer: (Int32, UInt32), among guests: (count: Int, process: Int32, user: UInt32)...) -> String? {
       LocalAdmission.refusal(
         of: LocalAdmission.Guest(process: newcomer.0, user: newcomer.1), to: 64,
@@ -100,7 +100,7 @@ struct FairnessTests {
     ("?WATCH={\"enable\":true}", .other), ("get /\n", .other), ("$GPRMC,", .other), ("?", .other),
     ("w HTTP/2\n", .other), ("hello\n", .other), ("I say HTTP/1.1!\n", .other),
   ])
-  func `HTTP is told by its first line`(_ text: String, _ verdict: ForeignProtocol.Verdict) {
+  func `HTTP is recognised by its first line`(_ text: String, _ verdict: ForeignProtocol.Verdict) {
     #expect(ForeignProtocol.verdict(on: Array(text.utf8)) == verdict)
   }
 
@@ -137,7 +137,7 @@ struct FairnessTests {
 
   private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-  @Test func `a browser wakes nothing, and a plotter that says nothing is served a moment later`() {
+  @Test func `a browser wakes no device, and a silent plotter is served a moment later`() {
     let bench = Bench()
     let browser = bench.client(.nmea)
     #expect(browser.proceed(now: bench.start))
@@ -161,7 +161,7 @@ struct FairnessTests {
     talkative.end()
   }
 
-  @Test func `a body that holds a request does not get as far as its session`() {
+  @Test func `a request in the body of an HTTP request does not reach the session`() {
     let bench = Bench()
     let client = bench.client(.gpsd)
     #expect(client.proceed(now: bench.start))
@@ -182,7 +182,7 @@ struct FairnessTests {
     #expect(bench.received.values == ["end", "end"])
   }
 
-  @Test func `a client that never asks for anything has to go after a while, and one that asks once may stay`() {
+  @Test func `a client that never sends a request is disconnected after a while, one that sent a request stays`() {
     let bench = Bench()
     let (bare, asking) = (bench.client(.gpsd), bench.client(.gpsd))
     #expect(asking.receive(bytes("?POLL;"), now: bench.start + .seconds(299)))
@@ -195,7 +195,7 @@ struct FairnessTests {
     asking.end()
   }
 
-  @Test func `a client that changes its mind again and again is heard at a steady pace, and whole`() {
+  @Test func `requests of a client that changes them all the time are handled completely, at a limited rate`() {
     let bench = Bench()
     let client = bench.client(.gpsd)
     let requests = (0..<50).map { "?WATCH={\"enable\":\($0 % 2 == 0)};" }
@@ -229,7 +229,7 @@ struct FairnessTests {
     client.end()
   }
 
-  @Test func `questions are answered at any pace`() {
+  @Test func `requests that change nothing are answered at any rate`() {
     let bench = Bench()
     let client = bench.client(.gpsd)
     for _ in 0..<1000 {

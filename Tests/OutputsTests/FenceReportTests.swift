@@ -20,7 +20,7 @@ struct FenceReportTests {
     return String(decoding: json.bytes, as: UTF8.self)
   }
 
-  @Test func `where it is, how it is and when the next fix is due`() throws {
+  @Test func `a fence's report contains where the board is, its side and when the next fix is due`() throws {
     var status = FenceStatus(name: "anchor", since: Self.at(40))
     (status.state, status.event, status.metresBeyond) = (.inside, .found, -12.34)
     status.fix = FenceFix(place: Self.place(54.25, 10.125), sigmaMetres: 1.5, at: Self.at(90))
@@ -32,7 +32,7 @@ struct FenceReportTests {
         + #""due":25.0,"unknownIn":45.0,"circle":[54.2500000,10.2500000,40.00]}}}"# + "\n")
   }
 
-  @Test func `a blind fence is late, and cannot become unknown`() throws {
+  @Test func `a fence without a fix is reported as overdue and unknown`() throws {
     var status = FenceStatus(name: "yard", since: Self.at(95))
     status.event = .lost
     let area = try FenceArea(polygon: [Self.place(1, 2), Self.place(1, 2.125), Self.place(1.125, 2)])

@@ -35,7 +35,7 @@ struct FleetDirectoryTests {
     return !isGone
   }
 
-  @Test func `a hub that was removed while the broker was away is gone, and one that is announced again is not`() {
+  @Test func `a hub removed while the broker was away disappears, and one that is announced again stays`() {
     directory.take(.connected)
     for hub in ["boat", "ship"] { hear(hub, "online") }
     directory.take(.disconnected(reason: "gone"))

@@ -27,17 +27,17 @@ struct FusedFeedTests {
     }
   }
 
-  @Test func `states that come at a pace of their own are sent as often as is wanted`() {
+  @Test func `states that come at their own rate are sent at the requested rate`() {
     #expect(sent([0, 40, 80, 120, 160, 200, 240, 280]) == [0, 80, 120, 160, 200, 280])
     // The sentence after a pause is not delayed further.
     #expect(sent([0, 300, 340, 380, 420]) == [0, 300, 380, 420])
   }
 
-  @Test func `behind a late state there is none of nearly the same time`() {
+  @Test func `after a late state, one of nearly the same time is left out`() {
     #expect(sent([0, 40, 95, 100, 140, 180]) == [0, 95, 140, 180])
   }
 
-  @Test func `no time comes twice, nor an earlier one, where an epoch is late`() throws {
+  @Test func `if an epoch is late, no time is sent twice, and none is earlier than the one before`() throws {
     let feed = FusedFeed(host: host, feed: Board.NMEAFeed(source: .fused, rateHz: 20))
     let moments = (0...40).map { MonotonicInstant(nanoseconds: 1_000_000_000 + Int64($0) * 50_000_000) }
     var lines: [Substring] = []

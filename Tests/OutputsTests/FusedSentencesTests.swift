@@ -80,7 +80,7 @@ struct FusedSentencesTests {
     ])
   }
 
-  @Test func `a slow receiver's pauses are no silence`() throws {
+  @Test func `the pauses of a slow receiver do not count as silence`() throws {
     let board = try Board(json5: Array("{ name: 'x', nmea: {} }".utf8), file: "board")
     let hub = Hub(board: board, hardware: SimulatedHardware())
     let output = NMEAOutput(host: HubHost(hub, version: "test"), feed: board.nmea[0].feed)
@@ -93,7 +93,7 @@ struct FusedSentencesTests {
     #expect(output.silence(since: start + .seconds(8 * 3600)) == .seconds(30))
   }
 
-  @Test func `position, motion, time and quality come back as they were`() throws {
+  @Test func `position, motion, time and quality are the same after encoding and decoding`() throws {
     let (received, _, bad) = read(fused)
     let fix = try #require(received)
     #expect(bad == 0)
@@ -111,7 +111,7 @@ struct FusedSentencesTests {
   }
 
   /// A receiver's checksum may be correct although its numbers are absurd.
-  @Test func `a number that no field holds leaves its field empty`() throws {
+  @Test func `a number that does not fit its field leaves the field empty`() throws {
     var state = fused
     state.position?.value.altitudeMSLMetres = 1e18
     state.position?.value.horizontalSigmaMetres = .infinity
@@ -125,7 +125,7 @@ struct FusedSentencesTests {
     #expect(abs((fix.position?.latitudeDegrees ?? 0) - -33.856_8) < 1e-7)
   }
 
-  @Test func `heading, roll, pitch and rate of turn come back as they were`() {
+  @Test func `heading, roll, pitch and rate of turn are the same after encoding and decoding`() {
     let attitude = read(fused).attitude
     #expect(abs((attitude.headingDegrees ?? 0) - 274.1) < 0.05)
     #expect(abs((attitude.pitchDegrees ?? 0) - -2.9) < 0.05)
@@ -138,7 +138,7 @@ struct FusedSentencesTests {
       (1, "A", "1"), (2, "D", "2"), (3, "R", "4"), (4, "F", "5"), (5, "E", "6"), (7, "M", "7"), (8, "S", "8"),
       (9, "P", "3"),
     ])
-  func `the receiver's statement of what the fix rests on is kept`(_ status: Int, _ letter: String, _ quality: String) {
+  func `the kind of the receiver's fix is kept`(_ status: Int, _ letter: String, _ quality: String) {
     var state = fused
     state.mode = .gnss
     state.fix?.value.status = status
@@ -151,7 +151,7 @@ struct FusedSentencesTests {
     #expect(gga.map { String($0[6]) } == quality)
   }
 
-  @Test func `dead reckoning says that it is an estimate`() {
+  @Test func `dead reckoning is marked as an estimate`() {
     var state = fused
     state.mode = .deadReckoning
     state.fix?.value.mode = 1
@@ -162,7 +162,7 @@ struct FusedSentencesTests {
     #expect(FusedSentences.make(of: state).contains("$GPGGA,,3351.4080000,S,15112.9180000,E,6,"))
   }
 
-  @Test func `an epoch without a fix does not blank a position that is known`() {
+  @Test func `an epoch without a fix does not clear a known position`() {
     var state = fused
     state.fix?.value.mode = 1
     state.fix?.value.status = 0
@@ -178,7 +178,7 @@ struct FusedSentencesTests {
     #expect(text.contains("$GPRMC,221320.58,A,") && text.contains("$GPGGA,221320.58,"), "\(text)")
   }
 
-  @Test func `satellites come back as the receiver listed them, each once`() throws {
+  @Test func `satellites are the same after encoding and decoding, each listed once`() throws {
     let listed = manySystems
     #expect(listed.sky.count == 14)
     let text = FusedSentences.make(of: fused, listing: listed)
@@ -202,7 +202,7 @@ struct FusedSentencesTests {
     ] { #expect(text.contains(sentence), "\(text)") }
   }
 
-  @Test func `more satellites than a sentence holds take another, more than a list holds are left out`() {
+  @Test func `satellites beyond one sentence take another, and those beyond a list are left out`() {
     let many = (1...40).map { number in
       let entry = "\(number < 10 ? "0" : "")\(number),10,\(100 + number),40"
       return "GBGSV,1,1,01,\(entry)"
@@ -218,7 +218,7 @@ struct FusedSentencesTests {
     #expect(decode(text).sky.count == 36)
   }
 
-  @Test func `satellites in view of which none is used name none`() {
+  @Test func `satellites in view are listed even if none is used`() {
     var state = FusedState(at: now)
     state.fix = Dated(
       FusedState.FixQuality(mode: 1, status: 0, satellitesUsed: 0, hdop: nil, utcNanoseconds: nil), at: now,
@@ -228,7 +228,7 @@ struct FusedSentencesTests {
     #expect(text.contains("\r\n$GLGSV,1,1,01,66,10,020,30*"), "\(text)")
   }
 
-  @Test func `errors are one sigma along each axis, and a circle as long as north and east share it`() throws {
+  @Test func `errors are one sigma along each axis, and a circle as long as north and east are equal`() throws {
     let errors = try #require(decode(FusedSentences.make(of: fused)).errors)
     #expect(errors.time?.nanosecondsSince1970 == 1_700_000_000_250_000_000)
     let statistics = errors.statistics
@@ -241,7 +241,7 @@ struct FusedSentencesTests {
     #expect(!FusedSentences.make(of: state).contains("GST"))
   }
 
-  @Test func `PASHR has heading, roll and pitch with their sigmas, and no heading that is not known`() {
+  @Test func `PASHR has heading, roll and pitch with their sigmas, and no unknown heading`() {
     func sentence(_ state: FusedState) -> Substring? {
       FusedSentences.make(of: state).split(separator: "\r\n").first { $0.hasPrefix("$PASHR,") }.map { $0.dropLast(3) }
     }
@@ -257,7 +257,7 @@ struct FusedSentencesTests {
     #expect(sentence(state) == nil)
   }
 
-  @Test func `a bearing that is rounded up to 360 is 0`() {
+  @Test func `a direction that rounds to 360 is written as 0`() {
     var state = fused
     state.motion?.value.trackDegrees = 359.96
     state.attitude?.value.quaternion = Quaternion(roll: 0, pitch: 0, yaw: -0.000_05)
@@ -288,7 +288,7 @@ struct FusedSentencesTests {
     #expect(FusedSentences.make(of: FusedState(at: now)) == "$GPRMC,,V,,,,,,,,,,N*53\r\n")
   }
 
-  @Test func `the compass and the air have sentences that instruments know`() {
+  @Test func `the compass and the air have their own sentences`() {
     var state = fused
     state.air = Dated(
       FusedState.Air(pressurePascals: 101_325, temperatureCelsius: -3.24, humidityPercent: 45.04), at: now,

@@ -6,11 +6,11 @@ import Testing
 
 /// GDL 90 messages for cockpits, compared with the examples of the specification (Garmin 560-1058-00 Rev A).
 struct GDL90Tests {
-  @Test func `the checksum is that of the specification's example`() {
+  @Test func `the checksum matches the specification's example`() {
     #expect(GDL90Message.checksum([0x00, 0x81, 0x41, 0xDB, 0xD0, 0x08, 0x02]) == 0x8BB3)
   }
 
-  @Test func `a heartbeat has the second of the day, the lowest byte first`() {
+  @Test func `a heartbeat has the second of the day, with the lowest byte first`() {
     let early = GDL90Message.heartbeat(hasPosition: true, second: 53_467, counts: (8, 2))
     #expect(early.bytes == [0, 0x81, 0x01, 0xDB, 0xD0, 8, 2])
     let late = GDL90Message.heartbeat(hasPosition: false, second: 0x1_0203)
@@ -18,7 +18,7 @@ struct GDL90Tests {
     #expect(GDL90Message.heartbeat(hasPosition: false, second: nil).bytes == [0, 0x01, 0, 0, 0, 0, 0])
   }
 
-  @Test func `an ownship report is coded like the specification's example of a report`() {
+  @Test func `an ownship report matches the specification's example`() {
     var own = GDL90Message.Ownship()
     own.latitudeDegrees = 44.907_07
     own.longitudeDegrees = -122.994_88
@@ -39,14 +39,14 @@ struct GDL90Tests {
     #expect(Array(unknown[11...16]) == [0xFF, 0xF0, 0x00, 0xFF, 0xF8, 0x00])
   }
 
-  @Test func `flags in the data are escaped`() {
+  @Test func `flag bytes in the data are escaped`() {
     let frame = GDL90Message.heartbeat(hasPosition: true, second: 0x7D7E).frame
     #expect(frame.first == 0x7E && frame.last == 0x7E)
     #expect(Array(frame[1...7]) == [0, 0x81, 0x01, 0x7D, 0x5E, 0x7D, 0x5D])
     #expect(!frame.dropFirst().dropLast().contains(0x7E))
   }
 
-  @Test func `unknown values are not made up`() {
+  @Test func `unknown values are marked as unknown`() {
     var state = FusedState(at: MonotonicInstant(nanoseconds: 100_000_000_000))
     #expect(GDL90Report.position(of: state) == [.heartbeat(hasPosition: false, second: nil)])
     #expect(GDL90Report.attitude(of: state) == nil)

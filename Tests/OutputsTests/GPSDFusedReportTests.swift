@@ -59,7 +59,7 @@ struct GPSDFusedReportTests {
     return try JSONDecoder().decode(TPV.self, from: Data(line.utf8))
   }
 
-  @Test func `an epoch without a fix does not blank a position that is known`() throws {
+  @Test func `an epoch without a fix does not clear a known position`() throws {
     let tpv = try position(state(.fused, fixMode: 1))
     #expect(tpv.mode == 3)
     #expect(tpv.lat == 52.5)
@@ -69,7 +69,7 @@ struct GPSDFusedReportTests {
     #expect(try position(state(.fused)).status == nil)
   }
 
-  @Test func `only without any position the mode is that of the receiver`() throws {
+  @Test func `the mode is the receiver's only if there is no position`() throws {
     var none = state(.attitude, fixMode: 1)
     none.position = nil
     none.motion = nil
@@ -98,7 +98,7 @@ struct GPSDFusedReportTests {
     #expect(!attitude[0].contains("mag_") && !attitude[0].contains("dip"))
   }
 
-  @Test func `with a magnetometer an attitude has its field and its dip`() {
+  @Test func `with a magnetometer, an attitude has the field and its dip`() {
     var fused = state(.fused)
     // The board is level and points north, so its axes are those of the earth.
     fused.attitude?.value.quaternion = .identity
@@ -110,7 +110,7 @@ struct GPSDFusedReportTests {
     #expect(attitude[1].contains(#""mag_y":0.000"#))
   }
 
-  @Test func `a direction that is rounded up to 360 is 0, and an old date has its own variation`() throws {
+  @Test func `a direction that rounds to 360 is written as 0, and an old date has its own variation`() throws {
     var fused = state(.fused)
     fused.motion?.value.trackDegrees = 359.999_99
     fused.attitude?.value.quaternion = Quaternion(roll: 0, pitch: 0, yaw: -0.0004 * .pi / 180)
@@ -128,7 +128,7 @@ struct GPSDFusedReportTests {
     #expect(try position(later, nil).magvar != position(sooner, nil).magvar)
   }
 
-  @Test func `values that follow from a position, or are the receiver's alone, are reported too`() throws {
+  @Test func `values derived from a position, and values that only the receiver has, are reported too`() throws {
     var epoch = GNSSObservation(at: now, fix: GNSSFix(), sky: [])
     epoch.fix.differentialAgeSeconds = 4
     epoch.fix.differentialStation = 120
@@ -146,7 +146,7 @@ struct GPSDFusedReportTests {
     #expect(abs((velocity * velocity).sum().squareRoot() - (900.25).squareRoot()) < 0.02)
   }
 
-  @Test func `how wrong the velocity may be is told of the fused one, and of the receiver's where there is no other`()
+  @Test func `velocity errors are those of the fused velocity, or the receiver's if there is none`()
     throws
   {
     var epoch = GNSSObservation(at: now, fix: GNSSFix(), sky: [])
@@ -192,7 +192,7 @@ struct GPSDFusedReportTests {
     }
   }
 
-  @Test func `a sky has all dilutions and no zeros for what is not known`() throws {
+  @Test func `a sky has all dilutions, and unknown ones are not zero`() throws {
     let sky = try sky(
       "GPGSV,2,1,06,02,90,000,45,05,15,000,41,12,15,120,43,13,15,240,37",
       "GPGSV,2,2,06,18,,,,24,38,263,", used: "02,05,12,13")
@@ -224,7 +224,7 @@ struct GPSDFusedReportTests {
     return try #require(observation)
   }
 
-  @Test func `times of a class grow, and a receiver's clock that is set back is followed`() {
+  @Test func `the times of a class increase, unless the receiver's clock is set back`() {
     var times = MonotonicUTCFilter()
     func take(_ milliseconds: Int64) -> Bool {
       times.take(UTCTime(nanosecondsSince1970: fixUTC + milliseconds * 1_000_000))
@@ -234,7 +234,7 @@ struct GPSDFusedReportTests {
     #expect(take(-3_599_800))
   }
 
-  @Test func `the clocks are compared with their precision`() {
+  @Test func `a clock offset is reported with its precision`() {
     func text(_ source: ClockOffset.Source) -> String {
       lines {
         GPSDReport.write(

@@ -61,7 +61,7 @@ struct GPSDLimitsTests {
     #expect(sky.satellites.count(where: \.used) >= 8)
   }
 
-  @Test func `no list of satellites is longer than libgps can take, and those in use are in it`() throws {
+  @Test func `a list of satellites is no longer than libgps accepts, and includes those in use`() throws {
     let epoch = try observation()
     #expect(epoch.sky.count > 200)
     var json = JSONWriter()
@@ -76,7 +76,7 @@ struct GPSDLimitsTests {
     try check(try #require(lines.first { $0.starts(with: #"{"class":"SKY""#.utf8) }))
   }
 
-  @Test func `a list within the limits is told whole`() throws {
+  @Test func `a list within the limits is complete`() throws {
     var epoch = try observation()
     epoch.sky = Array(epoch.sky.prefix(100))
     var json = JSONWriter()
@@ -92,7 +92,7 @@ struct GPSDLimitsTests {
       ("/dev/\(String(repeating: "ü", count: 200))", false),
       ("tcp://\(String(repeating: "a\u{301}", count: 80)):1", false),
     ])
-  func `no path is longer than libgps has room for`(_ path: String, _ isWhole: Bool) {
+  func `a path is no longer than libgps accepts`(_ path: String, _ isWhole: Bool) {
     let told = GPSDLimits.path(path)
     #expect(told.utf8.count <= 127 && (told == path) == isWhole)
     #expect(told.unicodeScalars.first == path.unicodeScalars.first)
@@ -100,7 +100,7 @@ struct GPSDLimitsTests {
     #expect(GPSDLimits.path(told) == told, "A client may name a device as it was told.")
   }
 
-  @Test func `a device with a long path is told and watched by a short one`() async throws {
+  @Test func `a device with a long path is reported and watched by a short one`() async throws {
     let port = "/dev/serial/by-id/usb-\(String(repeating: "x", count: 150))-if00"
     let host = try host("gps: { driver: \"nmea\", port: \"\(port)\" }")
     let devices = GPSDDevice.all(of: host.hub.value)

@@ -28,12 +28,14 @@ struct GPSDRequestsTests {
     (["?WATCH={\"enable\":true"], []),
   ]
 
-  @Test(arguments: packets) func `requests are cut out however they come`(_ packets: [String], _ expected: [String]) {
+  @Test(arguments: packets) func `requests are separated, however their bytes arrive`(
+    _ packets: [String], _ expected: [String]
+  ) {
     var requests = GPSDRequests()
     #expect(packets.flatMap { take($0, &requests) }.map(text) == expected)
   }
 
-  @Test func `an object in the smallest pieces is the same as in one, whatever stands in its strings`() {
+  @Test func `an object that arrives byte by byte is the same as in one piece, whatever its strings contain`() {
     let text = #"?WATCH={"enable":true,"x":"a;}{\\n?\"}","device":{"a":"}"}};?POLL;"# + "\n"
     var (whole, pieces) = (GPSDRequests(), GPSDRequests())
     let expected = Array(text.utf8).withUnsafeBufferPointer { whole.take($0) }
@@ -42,7 +44,7 @@ struct GPSDRequestsTests {
     #expect(taken == expected)
   }
 
-  @Test func `a request that never ends is given up, and the next request is heard`() {
+  @Test func `a request that never ends is dropped, and the next request is handled`() {
     var requests = GPSDRequests()
     let endless = "?WATCH={" + String(repeating: "x", count: GPSDRequests.maximumLength)
     #expect(take(endless, &requests).map(text) == [""])
@@ -68,7 +70,7 @@ struct GPSDRequestsTests {
     ("{\"enable\":false,\"json\":true}", "\"enable\":false,\"json\":true,\"nmea\":false,\"raw\":0"),
     ("{\"class\":\"WATCH\",\"raw\":2.5,\"enable\":null}", "\"enable\":false,\"json\":false,\"nmea\":false,\"raw\":2"),
   ])
-  func `a watch is understood as gpsd understands it`(_ object: String, _ answer: String) throws {
+  func `a watch is interpreted as gpsd interprets it`(_ object: String, _ answer: String) throws {
     var watch = GPSDWatch()
     try watch.change(by: Array(object.utf8))
     var json = JSONWriter()
@@ -78,7 +80,7 @@ struct GPSDRequestsTests {
   }
 
   @Test(arguments: ["{\"enable\":\"yes\"}", "{\"device\":1}", "{enable:true}", "true"])
-  func `a watch that gpsd refuses changes nothing`(_ object: String) {
+  func `a watch that gpsd would refuse changes nothing`(_ object: String) {
     var watch = GPSDWatch()
     #expect(throws: GPSDMembers.Refusal.self) { try watch.change(by: Array(object.utf8)) }
     #expect(watch == GPSDWatch())

@@ -113,7 +113,9 @@ import Testing
     nanosleep(&time, nil)
   }
 
-  @Test(arguments: ["whole", "pieces"]) func `an answer that takes several patiences comes whole`(_ path: String)
+  @Test(arguments: ["whole", "pieces"]) func `an answer that takes several times the limit is delivered completely`(
+    _ path: String
+  )
     async throws
   {
     let patience = Duration.seconds(1)
@@ -141,7 +143,7 @@ import Testing
     Issue.record("this machine is too busy to read a little forty times a second")
   }
 
-  @Test(arguments: ["whole", "pieces"]) func `a client that takes nothing more is cut off, and that is said`(
+  @Test(arguments: ["whole", "pieces"]) func `a client that stops receiving is disconnected, and this is logged`(
     _ path: String
   ) async throws {
     let port = try Port(patience: .init(silence: .seconds(600), answer: .milliseconds(400), stream: .seconds(600)))
@@ -159,7 +161,7 @@ import Testing
   @Test(arguments: [
     "", "GET /whole HTTP/1.1\r\nHost: local", "GET /other HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nabc",
   ])
-  func `a client that asks for nothing, or not to the end, is closed without a word`(_ words: String) async throws {
+  func `a client without a complete request is disconnected without a log line`(_ words: String) async throws {
     let port = try Port(patience: .init(silence: .milliseconds(400), answer: .seconds(600), stream: .seconds(600)))
     let reader = Reader(port.number)
     reader.send(words)
@@ -170,7 +172,7 @@ import Testing
     await port.end()
   }
 
-  @Test func `a connection is kept for another request`() async throws {
+  @Test func `a connection can be used for several requests`() async throws {
     let port = try Port(patience: .init(silence: .seconds(600), answer: .seconds(600), stream: .seconds(600)))
     let reader = Reader(port.number)
     for round in 1...3 {

@@ -32,7 +32,7 @@ struct HookAlarmsTests {
     return look
   }
 
-  @Test func `a failure that lasts is told once, and its end once`() {
+  @Test func `a lasting failure is reported once, and so is its end`() {
     var alarms = HookAlarms()
     let first = alarms.look(Self.failing(), at: Self.at(0))
     #expect(first.changes.isEmpty && first.next == Self.at(10))
@@ -45,7 +45,7 @@ struct HookAlarmsTests {
     #expect(alarms.look(Self.working(), at: Self.at(700)).changes.isEmpty && alarms.raised.isEmpty)
   }
 
-  @Test func `a failure that is gone with the next try is not told`() {
+  @Test func `a failure that is gone at the next attempt is not reported`() {
     var alarms = HookAlarms()
     for second in stride(from: Int64(0), to: 200, by: 10) {
       #expect(alarms.look(Self.failing(), at: Self.at(second)).changes.isEmpty)
@@ -53,7 +53,7 @@ struct HookAlarmsTests {
     }
   }
 
-  @Test func `a device that comes and goes is told as failed once`() {
+  @Test func `a device that fails again and again is reported as failed once`() {
     var alarms = HookAlarms()
     var changes = 0
     for second in 0..<300 {
@@ -63,7 +63,7 @@ struct HookAlarmsTests {
     #expect(changes == 1)
   }
 
-  @Test func `a device that rests is not said to work, in the next run of the hub neither`() {
+  @Test func `a resting device is not reported as recovered, even by the next run of the hub`() {
     var alarms = HookAlarms(raised: [Self.gps, Self.line])
     _ = alarms.look(Self.resting(), at: Self.at(0))
     let changes = alarms.look(Self.resting(), at: Self.at(10_000)).changes
@@ -75,7 +75,7 @@ struct HookAlarmsTests {
     #expect(alarms.look(Self.resting(), at: Self.at(10_031)).changes == [.init(key: Self.gps, trouble: nil)])
   }
 
-  @Test func `a line that stays on and a low supply are told at once`() {
+  @Test func `a line that stays on and a low supply are reported at once`() {
     var alarms = HookAlarms()
     var look = HookAlarms.Look()
     look.add(DeviceAlarms(reported: [.supply: "10.9 V", .jamming: "jammed"], lineProblem: "busy"), of: "gps")

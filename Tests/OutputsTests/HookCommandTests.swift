@@ -34,7 +34,7 @@ import Testing
     String(decoding: (try? Files.bytes(of: file, limit: 1 << 16)) ?? [], as: UTF8.self)
   }
 
-  @Test func `it reads its input, has its arguments as they are, and nothing of the hub's environment`() {
+  @Test func `a hook command gets its input and exact arguments, and nothing of the hub's environment`() {
     setenv("SENSORHUB_TEST_SECRET", "1", 1)
     let path = program("#!/bin/sh\ncat; echo; echo \"$#:$1:$2\"; env\n")
     let result = run([path, "a b", "$(x);'"], input: "{\"class\":\"HOOK\"}")
@@ -43,7 +43,7 @@ import Testing
     #expect(!result.output.contains("SENSORHUB") && result.output.contains("HOME=/\n"), "\(result.output)")
   }
 
-  @Test func `a program that runs too long is killed with all that it has started`() {
+  @Test func `a hook command that runs too long is killed with all programs that it started`() {
     let path = program("#!/bin/sh\nsleep 1000 & echo $! > \"$1\"; wait\n")
     let file = "\(folder.path)/child"
     #expect(run([path, file], limit: .seconds(3)).end == .late)
@@ -51,7 +51,7 @@ import Testing
     #expect(eventually { child.map { HubProcess.parent(of: $0) == nil } ?? true })
   }
 
-  @Test func `programs that a hook leaves running end with it`() {
+  @Test func `programs that a hook command leaves running are ended with it`() {
     let path = program("#!/bin/sh\nsleep 1000 & echo $! > \"$1\"\n")
     let file = "\(folder.path)/left"
     #expect(run([path, file]).end == .exited(0))
@@ -59,13 +59,13 @@ import Testing
     #expect(child != nil && eventually { child.map { HubProcess.parent(of: $0) == nil } ?? false })
   }
 
-  @Test func `the end of the hub ends it`() {
+  @Test func `the end of the hub ends a running hook command`() {
     let stop = StopSignal()
     stop.set()
     #expect(run([program("#!/bin/sh\nexec sleep 1000\n")], stop: stop).end == .stopped)
   }
 
-  @Test func `its memory is limited`() {
+  @Test func `the memory of a hook command is limited`() {
     let path = program(
       """
       #!/usr/bin/python3
@@ -81,12 +81,12 @@ import Testing
     #expect(run([path]).output == "no memory\n")
   }
 
-  @Test func `an output without an end costs nothing`() {
+  @Test func `only the first part of a hook command's endless output is kept`() {
     let result = run([program("#!/bin/sh\nhead -c 3000000 /dev/zero | tr '\\0' x\n")])
     #expect(result.end == .exited(0) && result.output.utf8.count == 4096)
   }
 
-  @Test func `its status says whether it is run again, and a failure what to do`() {
+  @Test func `a hook command's exit status decides whether it is run again, and a failure says what to do`() {
     #expect(deliver([program("#!/bin/sh\nexit 0\n")]) == .taken)
     let again = program("#!/bin/sh\necho busy; exit 75\n")
     #expect(deliver([again]) == .failed("\(again) asked to be run again (status 75): busy", isRefusal: false))

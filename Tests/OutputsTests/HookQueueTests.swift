@@ -15,7 +15,7 @@ struct HookQueueTests {
       nanosecondsSince1970: 1_780_000_000_000_000_000)
   }
 
-  @Test func `messages go one after the other, and a failure is tried again ever later`() {
+  @Test func `messages are sent one after the other, and a failed one is retried at growing intervals`() {
     var queue = HookQueue()
     #expect(queue.next(at: Self.start) == .nothing)
     for number in 1...2 {
@@ -46,7 +46,7 @@ struct HookQueueTests {
     #expect(until - now >= .seconds(60))
   }
 
-  @Test func `the oldest are lost where too many wait`() {
+  @Test func `if too many messages wait, the oldest are lost`() {
     var queue = HookQueue()
     var losses: [Bool] = []
     for number in 0...HookQueue.most { losses.append(queue.add(Self.notice(number))) }
@@ -54,7 +54,7 @@ struct HookQueueTests {
     #expect(queue.waiting.map(\.id).first == "run-1" && queue.waiting.count == HookQueue.most && queue.lostCount == 1)
   }
 
-  @Test func `a storm is delivered at a bounded rate`() {
+  @Test func `a storm of messages is delivered at a limited rate`() {
     var queue = HookQueue()
     for number in 0..<HookQueue.rate + 1 { _ = queue.add(Self.notice(number)) }
     for _ in 0..<HookQueue.rate {
@@ -68,7 +68,7 @@ struct HookQueueTests {
     #expect(queue.next(at: Self.start + HookQueue.window) == .deliver(Self.notice(HookQueue.rate)))
   }
 
-  @Test func `the JSON has the members that ntfy and Gotify take`() {
+  @Test func `the JSON has the members that ntfy and Gotify expect`() {
     var notice = Self.notice(7)
     notice.mark = "SIMULATED"
     notice.place = HookNotice.Position(latitudeDegrees: 54.5, longitudeDegrees: -10.25, sigmaMetres: 1.5)
@@ -84,7 +84,7 @@ struct HookQueueTests {
     #expect(over.contains(#""priority":3,"tags":["white_check_mark"]"#) && over.contains(#""active":false"#), "\(over)")
   }
 
-  @Test func `nothing in an address, a token or a text begins another option of curl`() throws {
+  @Test func `no address, token or text can add an option to curl`() throws {
     let url = "https://host/message?token=a&b=c"
     let board = try Board(
       json5: Array("{ name: 'x', devices: {}, on: { any: { url: '\(url)' } } }".utf8), file: "board")

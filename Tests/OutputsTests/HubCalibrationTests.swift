@@ -81,7 +81,7 @@ final class HubCalibrationTests {
 
   private func isOff(_ id: String) -> Bool { hub.devices.first { $0.id == id }.map { $0.holders.isEmpty } ?? false }
 
-  @Test func `the hub wakes what the calibration takes, tells how far it is, and stores the result`() async {
+  @Test func `the hub wakes the device that a calibration needs, reports its progress, and stores the result`() async {
     // The calibration does not end while the board is not turned, however long the next client takes.
     let endless = ask(#"{"calibrate": "accel", "name": "test"}"#)
     #expect(await soon { endless.text.contains(#""device":"imu","progress":0"#) }, "\(endless.text)")
@@ -109,7 +109,7 @@ final class HubCalibrationTests {
     await stop()
   }
 
-  @Test func `a client that leaves ends the calibration, and the next one is free`() async {
+  @Test func `a client that leaves ends its calibration, and the next one can start`() async {
     for _ in 0..<2 {
       let client = await begin(#"{"calibrate": "gyro"}"#)
       #expect(await soon { client.text.contains(#""progress":0"#) }, "\(client.text)")
@@ -126,7 +126,9 @@ final class HubCalibrationTests {
     (#"{"calibrate": "accel", "device": "gps"}"#, "'gps' is not an IMU"),
     (#"{"calibrate": "mag"}"#, "has no magnetometer"),
   ])
-  func `an impossible calibration is refused with what to do, and wakes nothing`(_ request: String, _ reason: String)
+  func `an impossible calibration is refused with the next step, and wakes no device`(
+    _ request: String, _ reason: String
+  )
     async
   {
     let client = ask(request)

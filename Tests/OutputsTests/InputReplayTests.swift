@@ -28,7 +28,7 @@ struct InputReplayTests {
     return try Board(json5: Array("{ name: 'test', devices: { \(gps), \(imu), \(others) } }".utf8), file: "test")
   }
 
-  @Test func `several devices, clients that come and go, and a reload are replayed to the byte, each time`()
+  @Test func `several devices, clients that come and go, and a reload are replayed byte for byte, each time`()
     async throws
   {
     let boards = [
@@ -55,7 +55,7 @@ struct InputReplayTests {
 
   /// The variable `SENSORHUB_REPLAYS=20` sets the number of replays. `Benchmarks/recorder SENSORHUB replays` does the
   /// same with the program, in real time.
-  @Test func `ten minutes with clients that come and go and two reloads are replayed to the byte`() async throws {
+  @Test func `ten minutes with clients that come and go and two reloads are replayed byte for byte`() async throws {
     let boards = [
       try InputReplayTests.board(InputReplayTests.ahead, rateHz: 50),
       try InputReplayTests.board(InputReplayTests.astern, rateHz: 50),
@@ -123,7 +123,7 @@ struct InputReplayTests {
     return states.values
   }
 
-  @Test func `an epoch is recorded to the bit`() throws {
+  @Test func `an epoch is recorded bit for bit`() throws {
     var quality = FusedState.FixQuality(mode: 3, status: 4, satellitesUsed: 17, hdop: 0.1 + 0.2, utcNanoseconds: -1)
     quality.isTimeConfirmed = true
     quality.correctionAgeSeconds = .infinity

@@ -13,13 +13,13 @@ struct JSONWriterTests {
     (-0.999_999_999_9, 9, "-1.000000000"), (8_999_999.5, 9, "8999999.500000000"),
     (1_795_340_451.75, 9, "1795340451.750000000"), (0.3, 0, "0"), (1e20, 3, "1e+20"),
   ])
-  func `numbers have their decimals`(_ value: Double, _ decimals: Int, _ text: String) {
+  func `numbers have the stated number of decimals`(_ value: Double, _ decimals: Int, _ text: String) {
     var json = JSONWriter(capacity: 1)
     json.number(value, decimals: decimals)
     #expect(String(decoding: json.bytes, as: UTF8.self) == text)
   }
 
-  @Test func `a number is the nearest that its decimals can say`() throws {
+  @Test func `a number is rounded to the nearest with its decimals`() throws {
     var random = SeededRandom()
     var json = JSONWriter()
     for _ in 0..<20_000 {
@@ -35,7 +35,7 @@ struct JSONWriterTests {
     }
   }
 
-  @Test func `a number that is written exactly is read back bit for bit`() throws {
+  @Test func `a number written exactly is read back bit for bit`() throws {
     // The values are converter steps, as multiples and as fractions, which are rarely the nearest number to their nine
     // decimals.
     let steps = (-2000...2000).map(Double.init)
@@ -58,7 +58,7 @@ struct JSONWriterTests {
     #expect(read == values.map { ["a": $0] })
   }
 
-  @Test func `unknown and infinite values are left out, and strings are escaped`() {
+  @Test func `unknown and infinite values are omitted, and strings are escaped`() {
     var json = JSONWriter()
     json.beginObject()
     json.member("a", nil as Double?, decimals: 1)
@@ -69,7 +69,7 @@ struct JSONWriterTests {
     #expect(String(decoding: json.bytes, as: UTF8.self) == #"{"c":"say \"hi\"\u000a\\","d":7}"#)
   }
 
-  @Test func `a state that is written can be read back`() throws {
+  @Test func `a written state can be read back`() throws {
     let at = MonotonicInstant(nanoseconds: 5_000_000_000)
     var state = FusedState(at: at)
     state.mode = .deadReckoning
@@ -106,7 +106,7 @@ struct JSONWriterTests {
     #expect(StateReport.read(Array("{}".utf8)) == nil)
   }
 
-  @Test func `a board's own names stand in its states, however many there are`() throws {
+  @Test func `states name the board's devices, however many there are`() throws {
     let names = (0..<9).map { "device\($0)" }
     var state = FusedState(at: MonotonicInstant(nanoseconds: 1), devices: DeviceNames(names))
     state.rates = Dated(.zero, at: state.at, source: [DeviceSet(1), DeviceSet(8)])
@@ -122,7 +122,7 @@ struct JSONWriterTests {
     #""monotonic":5,"position":{"lat":1,"lon":2,"age":1e12,"source":"gps"}"#,
     #""monotonic":5,"rates":{"x":1,"y":2,"z":3,"age":1e300,"source":"imu"}"#,
   ])
-  func `a state of no time that could be is none`(_ members: String) {
+  func `a state with an impossible time is refused`(_ members: String) {
     #expect(StateReport.read(Array("{\"mode\":\"fused\",\(members)}".utf8)) == nil)
   }
 
@@ -131,7 +131,7 @@ struct JSONWriterTests {
     ("2026-11-21T9223372036854775807:07:19.000Z", false), ("2026-11-21T03:07:19.9999999999Z", false),
     ("2026-21-11T03:07:19.000Z", false), ("yesterday", false),
   ])
-  func `a state whose time is none has none`(_ time: String, _ isKnown: Bool) throws {
+  func `an invalid time of day in a state is read as unknown`(_ time: String, _ isKnown: Bool) throws {
     let fix = #""fix":{"mode":3,"status":1,"age":0.5,"source":"gps"}"#
     let line = "{\"mode\":\"gnss\",\"monotonic\":5,\"time\":\"\(time)\",\(fix)}"
     let state = try #require(StateReport.read(Array(line.utf8)))

@@ -5,7 +5,7 @@ import Testing
 @testable import Outputs
 
 struct LogSubjectTests {
-  @Test func `each reader of the log gets each line, until it stops reading`() {
+  @Test func `each reader of the log gets each line until it cancels`() {
     let subject = LogSubject()
     let first = Recorder<String>()
     let second = Recorder<String>()

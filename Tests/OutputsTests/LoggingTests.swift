@@ -49,7 +49,7 @@ import Testing
 
   private func message(_ number: Int) -> String { "line \(number) \(String(repeating: ".", count: 80))" }
 
-  @Test func `no writer waits for a stopped reader, and lost lines are reported when it goes on`() {
+  @Test func `no writer waits for a stopped reader, and lost lines are reported once it continues`() {
     let pipe = Pipe()
     let sink = JournalSink(to: LogLines(descriptor: pipe.writing))
     // Many times the capacity of the pipe and the queue: a write that waited would never return.
@@ -74,7 +74,7 @@ import Testing
     #expect(sink.flush(within: .seconds(90)))
   }
 
-  @Test func `faults are the last to be dropped, and a long line does not starve others`() {
+  @Test func `faults are dropped last, and a flood of other lines does not displace them`() {
     var queue = LogQueue()
     queue.append(LogEntry(.warning, "gps: failed"))
     for number in 0..<5000 { queue.append(LogEntry(.notice, message(number))) }
@@ -89,7 +89,7 @@ import Testing
     #expect((queue.take() ?? []).count == 2)
   }
 
-  @Test func `a flush returns once all is written`() async {
+  @Test func `a flush returns once everything is written`() async {
     let notebook = Notebook()
     let sink = JournalSink(to: notebook)
     for number in 0..<100 { sink.write(.info, message(number)) }
@@ -97,7 +97,7 @@ import Testing
     #expect(notebook.entries.values.map(\.message) == (0..<100).map(message))
   }
 
-  @Test func `no line can be taken for another one's`() {
+  @Test func `a text with a line break cannot look like another log line`() {
     let pipe = Pipe()
     let sink = JournalSink(to: LogLines(descriptor: pipe.writing))
     sink.write(.notice, "board 'x\n12:00:00 error: gps: failed\u{1b}[2J' read again")
@@ -118,7 +118,7 @@ import Testing
       wakes: wakes, energyMilliwattHours: 0, timeToFirstFix: timeToFirstFix, counters: [])
   }
 
-  @Test func `a receiver that finds back has taken the time since it lost everything, not that of its start`() {
+  @Test func `after a loss of the fix, the time to the next fix counts from the loss`() {
     let (notebook, clock) = (Notebook(), ManualClock())
     let sink = JournalSink(to: notebook)
     let log = DeviceLog(sink: sink, clock: clock)
@@ -138,7 +138,7 @@ import Testing
       tracking == ["gps: tracking after 0.96 s", "gps: tracking again after 31.0 s", "gps: tracking after 2.00 s"])
   }
 
-  @Test func `a device that is wanted again before it is off names the client for which it goes on`() {
+  @Test func `a device that is needed again before it is off names its new client`() {
     let (notebook, clock) = (Notebook(), ManualClock())
     let sink = JournalSink(to: notebook)
     let log = DeviceLog(sink: sink, clock: clock)
@@ -156,7 +156,7 @@ import Testing
 
   // MARK: What repeats
 
-  @Test func `transitions without an end are summed up, and a fault is always written`() async {
+  @Test func `endless transitions are summarised, and a fault is always logged`() async {
     let (notebook, clock) = (Notebook(), ManualClock())
     let sink = JournalSink(to: notebook)
     let log = DeviceLog(sink: sink, clock: clock)
@@ -186,7 +186,7 @@ import Testing
     #expect(notebook.entries.values.count == DeviceLog.lineLimit + 3)
   }
 
-  @Test func `interference that comes and goes each second is summed up, and how it stands is said`() {
+  @Test func `interference that changes each second is summarised, with its current state`() {
     let (notebook, clock) = (Notebook(), ManualClock())
     let sink = JournalSink(to: notebook)
     let log = DeviceLog(sink: sink, clock: clock)
@@ -209,7 +209,7 @@ import Testing
     #expect(notebook.entries.values.last?.message == "gps: resolved: it reports jamming, and still has a fix")
   }
 
-  @Test func `a visit now and then is written in full`() {
+  @Test func `an occasional visit is logged in full`() {
     let (notebook, clock) = (Notebook(), ManualClock())
     let sink = JournalSink(to: notebook)
     let log = DeviceLog(sink: sink, clock: clock)

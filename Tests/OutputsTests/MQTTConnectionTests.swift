@@ -12,16 +12,16 @@ struct MQTTConnectionTests {
     connection = MQTTConnection(MQTTOptions(broker: broker, identifier: "boat"))
   }
 
-  @Test func `a client that looks at others is in a hurry`() { #expect(connection.isAwaited) }
+  @Test func `a client that views others connects urgently`() { #expect(connection.isAwaited) }
 
-  @Test func `a hub that somebody watches is in a hurry`() {
+  @Test func `a hub with a viewer connects urgently`() {
     connection.isWatched = false
     #expect(!connection.isAwaited)
     connection.isWatched = true
     #expect(connection.isAwaited)
   }
 
-  @Test func `a hub with something to send is in a hurry`() {
+  @Test func `a hub with something to send connects urgently`() {
     connection.isWatched = false
     connection.retain("sensorhub/boat/fences", [1])
     #expect(connection.isAwaited)
@@ -32,7 +32,7 @@ struct MQTTConnectionTests {
     #expect(connection.isAwaited)
   }
 
-  @Test func `a broker answers each subscription once`() throws {
+  @Test func `each subscription at a broker is answered once`() throws {
     let broker = try #require(BrokerAddress("mqtt://127.0.0.1"))
     let connection = MQTTConnection(MQTTOptions(broker: broker, identifier: "boat", subscriptions: ["a", "b"]))
     #expect(!connection.subscribed())

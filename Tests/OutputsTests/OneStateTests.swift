@@ -32,7 +32,7 @@ struct OneStateTests {
 
   private var wakes: [Int] { hub.devices.map(\.wakes) }
 
-  @Test func `the last one is sent if it is fresh enough, which wakes nothing`() async throws {
+  @Test func `one state is answered from memory without a wake if the last one is fresh enough`() async throws {
     let hour = #"{"rateHz": 0, "maxAge": 3600}"#
     say(hour, "phone")
     #expect(sent.waits { $0.count == 1 })

@@ -20,7 +20,7 @@ struct OutboxTests {
     return texts
   }
 
-  @Test func `values come in their order, after what is retained`() {
+  @Test func `values are sent in their order, after retained messages`() {
     var outbox = Outbox()
     for number in 1...3 { outbox.add(value(number)) }
     outbox.add(retained("status", "online"))
@@ -28,7 +28,7 @@ struct OutboxTests {
     #expect(outbox.isEmpty && outbox.lostCount == 0)
   }
 
-  @Test func `the oldest are lost first, and counted`() {
+  @Test func `the oldest values are lost first, and counted`() {
     let size = value(100).byteCount
     var outbox = Outbox(byteLimit: 10 * size)
     for number in 100..<130 { outbox.add(value(number)) }
@@ -40,7 +40,7 @@ struct OutboxTests {
     #expect(outbox.lostCount == 20)
   }
 
-  @Test func `the latest retained message counts, and a broker that has lost it gets it again`() {
+  @Test func `only the latest retained message is sent, and sent again after a reconnection`() {
     var outbox = Outbox()
     for text in ["a", "b", "c"] { outbox.add(retained("last", text)) }
     outbox.add(retained("status", "online"))
@@ -53,7 +53,7 @@ struct OutboxTests {
     #expect(all(&outbox) == ["status online"])
   }
 
-  @Test func `messages in transit when the connection was lost come again, before the others`() {
+  @Test func `messages in transit when the connection was lost are sent again, before the others`() {
     var outbox = Outbox()
     for number in 1...4 { outbox.add(value(number)) }
     outbox.add(retained("interest", ""))
@@ -71,7 +71,7 @@ struct OutboxTests {
     #expect(all(&outbox) == ["interest c"])
   }
 
-  @Test func `returned messages are lost first where there is no room for all`() {
+  @Test func `messages to be sent again are lost first if there is no room for all`() {
     let size = value(100).byteCount
     var outbox = Outbox(byteLimit: 10 * size)
     for number in 100..<110 { outbox.add(value(number)) }

@@ -16,7 +16,7 @@ struct OvertakenTests {
 
   init() throws { late = try LateHub() }
 
-  @Test func `a client of gpsd's protocol is told nothing that is older than its greeting`() throws {
+  @Test func `a gpsd client gets nothing that is older than its greeting`() throws {
     let client = LateClient()
     let session = try #require(GPSDOutput(host: late.host).serve(client.connection))
     late.begin(rateHz: nil)
@@ -30,7 +30,7 @@ struct OvertakenTests {
     session.end()
   }
 
-  @Test func `a client of fused sentences is told nothing that is older than its greeting`() throws {
+  @Test func `a client of fused sentences gets nothing that is older than its greeting`() throws {
     let client = LateClient()
     let output = NMEAOutput(host: late.host, feed: late.hub.board.nmea[0].feed)
     late.begin(rateHz: nil)
@@ -42,7 +42,7 @@ struct OvertakenTests {
     session?.end()
   }
 
-  @Test func `a client of the state that asks for another rate gets each state once, and none that is older`() throws {
+  @Test func `a client of the state that changes its rate gets each state once, and no older one`() throws {
     let client = LateClient()
     late.begin(rateHz: 1)
     let session = try #require(StateOutput(host: late.host).serve(client.connection))
@@ -60,7 +60,7 @@ struct OvertakenTests {
     session.end()
   }
 
-  @Test func `a broker gets the states of a stream in their order, whichever viewer they are for`() throws {
+  @Test func `a broker gets the states of a stream in their order, for all viewers together`() throws {
     let broker = try #require(BrokerAddress("mqtt://127.0.0.1"))
     let connection = MQTTConnection(MQTTOptions(broker: broker, identifier: "boat"))
     let publisher = FleetPublisher(

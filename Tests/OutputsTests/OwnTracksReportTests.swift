@@ -43,7 +43,7 @@ struct OwnTracksReportTests {
     return try JSONDecoder().decode(Location.self, from: Data(json.bytes))
   }
 
-  @Test func `a position is dated by when it was measured, in whole units of OwnTracks`() throws {
+  @Test func `a position is reported with the time of its measurement, in whole units of OwnTracks`() throws {
     let location = try location(state(), isScheduled: true)
     let expected = Location(
       _type: "location", lat: -33.856_8, lon: 151.215_3, tst: 1_699_999_998, tid: "SH", t: "t", acc: 5, alt: 38, vac: 6,
@@ -51,18 +51,18 @@ struct OwnTracksReportTests {
     #expect(location == expected)
   }
 
-  @Test func `a board that has not moved since is there now`() {
+  @Test func `the position of a board that has not moved is reported with the current time`() {
     #expect(OwnTracksReport.seconds(of: state()) == 1_699_999_998)
     #expect(OwnTracksReport.seconds(of: state(), isStill: true) == 1_700_000_000)
   }
 
-  @Test func `without the receiver's time the system's clock dates it, if that was ever set`() {
+  @Test func `without the receiver's time, a position has the system clock's time if the clock was ever set`() {
     let undated = state(utcNanoseconds: nil)
     #expect(OwnTracksReport.seconds(of: undated, systemNanoseconds: 1_800_000_000_000_000_000) == 1_799_999_998)
     #expect(OwnTracksReport.seconds(of: undated, systemNanoseconds: 1_000_000_000_000) == nil)
   }
 
-  @Test func `unknown values are left out`() throws {
+  @Test func `unknown values are omitted`() throws {
     var state = state()
     state.motion = nil
     state.position?.value.altitudeMSLMetres = nil

@@ -24,7 +24,7 @@ import Testing
     func end() { mayEnd.withLock { $0 = true } }
   }
 
-  @Test func `two read at once, the others wait for their turn`() async throws {
+  @Test func `two readings run at once, and the others wait for their turn`() async throws {
     let jobs = Jobs()
     let results = try await withThrowingTaskGroup(of: Int.self) { group in
       for number in 0..<10 { group.addTask { [threads] in try await threads.run { jobs.run(number) } } }
@@ -36,7 +36,7 @@ import Testing
     #expect(results == Set(0..<10))
   }
 
-  @Test func `a client that asks for more than can be read is sent away, and may come again`() async throws {
+  @Test func `a client is refused while too many readings wait, and may come again`() async throws {
     let jobs = Jobs()
     let refusals = Recorder<Int>()
     await withTaskGroup(of: Void.self) { group in
@@ -59,7 +59,7 @@ import Testing
     #expect(try await threads.run { 7 } == 7)
   }
 
-  @Test func `once there is nothing to read there is no thread`() async throws {
+  @Test func `without readings there is no thread`() async throws {
     for number in 0..<50 { #expect(try await threads.run { number } == number) }
     let names = { () -> [String] in
       Files.names(in: "/proc/self/task").compactMap { task in
@@ -77,7 +77,7 @@ import Testing
 
   private let threads = ReadingThreads()
 
-  @Test func `a page is read when it is asked for, and not before`() async throws {
+  @Test func `a page is read only when it is requested`() async throws {
     let fetched = Recorder<Int>()
     let pages = PagedReading(on: threads, from: 0) { (page: Int) throws(Never) in
       fetched.append(page)
@@ -92,7 +92,7 @@ import Testing
     #expect(fetched.values == [0, 1, 2, 3])
   }
 
-  @Test func `an unreadable page is an error, once the pages before it have come`() async throws {
+  @Test func `an unreadable page is an error after the pages before it`() async throws {
     let pages = PagedReading(on: threads, from: 0) { (page: Int) throws(Fault) in
       if page == 1 { throw .broken }
       return (page, page + 1)

@@ -32,7 +32,7 @@ struct ReceiverFeedTests {
 
   private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  @Test func `sentences are made of messages, with the same values`() throws {
+  @Test func `sentences made from binary messages have the same values`() throws {
     let epoch = try epoch(of: solution)
     var feed = ReceiverFeed()
     #expect(feed.bytes(of: received(solution, isBinary: true)).isEmpty)
@@ -46,7 +46,7 @@ struct ReceiverFeedTests {
     #expect(back.altitudeMSLMetres == 40 && back.satellitesUsed == 11 && abs((back.trackDegrees ?? 0) - 53.1) < 0.01)
   }
 
-  @Test func `an epoch without a fix says so`() throws {
+  @Test func `a sentence made from an epoch without a fix says so`() throws {
     var payload = Array(solution.dropFirst(6).dropLast(2))
     (payload[20], payload[21]) = (0, 0)
     let none = MadeMessage.ubx(0x0107, payload)
@@ -57,7 +57,7 @@ struct ReceiverFeedTests {
     #expect(made.contains("\r\n$GPGGA,120005.00,,,,,0,"), "\(made)")
   }
 
-  @Test func `messages come in digits or as they came, where that is wanted`() throws {
+  @Test func `messages are delivered in hexadecimal or as they came, as requested`() throws {
     var feed = ReceiverFeed()
     let end = MadeMessage.ubx(0x0161, [1, 2, 3, 4])
     let both = received(end + solution, isBinary: true)
@@ -69,7 +69,7 @@ struct ReceiverFeedTests {
     #expect(feed.bytes(of: .epoch(try epoch(of: solution)), sentences: false, raw: 2).isEmpty)
   }
 
-  @Test func `none are made while the receiver sends its own`() throws {
+  @Test func `no sentences are made while the receiver sends its own`() throws {
     let epoch = try epoch(of: solution)
     let own = Array(nmeaLine("GNRMC,120005.00,A,5200.0,N,01315.0,W,9.7,53.1,231126,,,A").utf8)
     var feed = ReceiverFeed()
@@ -83,7 +83,7 @@ struct ReceiverFeedTests {
     #expect(made == [false, true, true])
   }
 
-  @Test func `no sentences are made for a receiver that has only sentences`() throws {
+  @Test func `no sentences are made for a receiver without messages`() throws {
     var feed = ReceiverFeed()
     #expect(feed.bytes(of: .epoch(try epoch(of: solution))).isEmpty)
   }
@@ -91,7 +91,7 @@ struct ReceiverFeedTests {
   private static let receivers: [(String, ReceiverPersonality)] = [("ublox", .ublox8), ("casic", .casic)]
 
   @Test(arguments: receivers)
-  private func `a client of a receiver that reports in messages gets all three`(
+  private func `a client of a receiver with a binary protocol can get sentences, hexadecimal or raw messages`(
     _ driver: String, _ personality: ReceiverPersonality
   ) async throws {
     let messages = driver == "ublox" ? #"messages: "ubx","# : ""

@@ -29,7 +29,7 @@ struct ReceiverKnowledgeFileTests {
     entry(altitude: "1e200"), entry(sigma: "-1"), entry(sigma: "1e300"), entry(database: tooLong),
     entry(database: "[[]]"), entry(database: "[[256]]"), "7", "{}",
   ])
-  func `an entry that no receiver can have said is skipped, and costs no other entry`(_ damaged: String) {
+  func `an entry that no receiver can have sent is skipped, and all others are kept`(_ damaged: String) {
     let path = "\(folder.path)/receivers.json"
     HubProcess.write("{ \"roof\": \(damaged), \"gps\": \(Self.entry()) }", to: path)
     let store = ReceiverKnowledgeStore()

@@ -5,7 +5,7 @@ import Testing
 
 /// When an absent broker is tried again.
 struct ReconnectBackoffTests {
-  @Test func `ever later, and no oftener than once a minute after ten minutes`() {
+  @Test func `reconnections come ever later, and at most once a minute after ten minutes`() {
     var random = SeededRandom(seed: 7)
     for _ in 0..<100 {
       var backoff = ReconnectBackoff(using: SeededRandom(seed: random.next()))
@@ -23,7 +23,7 @@ struct ReconnectBackoffTests {
     }
   }
 
-  @Test func `not all at once`() {
+  @Test func `many clients do not reconnect at the same instant`() {
     var random = SeededRandom(seed: 8)
     let waits = (0..<1000).map { _ in
       var backoff = ReconnectBackoff(using: SeededRandom(seed: random.next()))
@@ -33,7 +33,7 @@ struct ReconnectBackoffTests {
     #expect(Dictionary(grouping: waits, by: { $0 }).values.allSatisfy { $0.count < 100 })
   }
 
-  @Test func `a thousand clients without a viewer spread over ten seconds`() {
+  @Test func `a thousand clients without a viewer reconnect spread over ten seconds`() {
     var random = SeededRandom(seed: 9)
     let waits = (0..<1000).map { _ in
       var backoff = ReconnectBackoff(using: SeededRandom(seed: random.next()))

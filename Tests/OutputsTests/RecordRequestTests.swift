@@ -7,12 +7,12 @@ import Testing
 struct RecordRequestTests {
   private func read(_ line: String) -> RecordRequest? { try? RecordRequest.read(Array(line.utf8)) }
 
-  @Test func `nothing said means everything, within a second`() {
+  @Test func `an empty request records everything, and syncs each second`() {
     let request = read("{}")
     #expect(request?.demand == .everything && request?.syncInterval == .seconds(1) && request?.name == nil)
   }
 
-  @Test func `a request is followed exactly`() {
+  @Test func `the keys of a request select name, parts and sync interval`() {
     let request = read(#"{"name": "logger", "wakes": true, "syncSeconds": 0.5, "parts": ["attitude", "rates"]}"#)
     #expect(request?.name == "logger" && request?.syncInterval == .milliseconds(500))
     #expect(request?.demand == .parts([.attitude, .rates]))

@@ -39,7 +39,7 @@ struct RecordedSystemClockTests {
     return (topics, said)
   }
 
-  @Test func `it is said before the first sentence, when it was set, and once a minute`() {
+  @Test func `the clock offset is recorded before the first sentence, when the clock was set, and once a minute`() {
     #expect(read().topics == ["/clock", "/receiver/gps/raw"])
     #expect(read().topics == ["/receiver/gps/raw"])
     ahead.nanoseconds.withLock { $0 = 7_200_000_000_000 }

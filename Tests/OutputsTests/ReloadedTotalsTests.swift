@@ -19,7 +19,7 @@ struct ReloadedTotalsTests {
     return try Board(json5: Array("{ name: 'x', devices: { \(speed == nil ? "" : gps) } }".utf8), file: "x")
   }
 
-  @Test func `totals, energy per client and counters go on where the device before has left them`() async throws {
+  @Test func `totals, energy per client and counters continue with the new device after a reload`() async throws {
     let clock = ManualClock()
     let host = HubHost(
       Hub(board: try board(speed: 9600), hardware: LinuxHardware(), clock: clock), version: "test")

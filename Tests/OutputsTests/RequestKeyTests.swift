@@ -24,8 +24,7 @@ struct RequestKeyTests {
       "'maxAge' without 'every' requests one value, and cannot be combined with 'rateHz'"
     ),
   ])
-  func `an unknown key, or a value that there is not, of a state request is refused`(_ text: String, _ message: String)
-  {
+  func `a state request with an unknown key or value is refused`(_ text: String, _ message: String) {
     guard case .refused(let reason) = line(text) else {
       Issue.record("\(text) is taken")
       return
@@ -33,14 +32,14 @@ struct RequestKeyTests {
     #expect(reason == message)
   }
 
-  @Test func `an unknown key of a request for a recording is refused`() {
+  @Test func `a recording request with an unknown key is refused`() {
     let unknown = #expect(throws: RequestKey.Unknown.self) {
       try RecordRequest.read(Array(#"{"name": "logger", "wake": true}"#.utf8))
     }
     #expect(unknown.map { "\($0)" } == "'wake' is not a key of this request; did you mean 'wakes'?")
   }
 
-  @Test func `the rate goes by both its names, and by one at a time`() {
+  @Test func `the rate has two names, and only one of them may be given`() {
     #expect(line(#"{"rate": 5}"#)?.request?.view.rateHz == 5)
     #expect(line(#"{"rateHz": 5}"#)?.request?.view.rateHz == 5)
     #expect(line(#"{"rateHz": 5, "rate": 6}"#)?.request == nil)
@@ -53,7 +52,7 @@ struct RequestKeyTests {
     ViewRequest.Form.states(rateHz: 2, parts: [.attitude]), .fixes(Schedule(every: .seconds(60), accuracyMetres: 10)),
     .current(CurrentValue(maxAge: .seconds(30), within: .seconds(5))), .bounded(metres: 25, within: .seconds(60)),
   ])
-  func `the keys of the program's own requests are those that the hub reads`(_ form: ViewRequest.Form) throws {
+  func `the program's own requests use keys that the hub reads`(_ form: ViewRequest.Form) throws {
     var request = ViewRequest()
     switch form {
     case .states(let rateHz, let parts): (request.rateHz, request.parts) = (rateHz, parts)

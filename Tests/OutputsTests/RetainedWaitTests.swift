@@ -35,44 +35,43 @@ struct RetainedWaitTests {
     return (messages, (now.nanoseconds - start.nanoseconds) / 1_000_000)
   }
 
-  @Test func `retained messages come with the answer, and half a second after it all are there`() throws {
+  @Test func `retained messages come with the answer, and the wait ends half a second after the last`() throws {
     let (messages, end) = try wait([(40, .answer), (41, .message), (42, .message), (430, .message)])
     #expect(messages == 3)
     #expect(end == 930)
   }
 
-  @Test func `a broker that has retained nothing has said so in a second`() throws {
+  @Test func `the wait for a broker without retained messages ends after a second`() throws {
     let (messages, end) = try wait([(40, .answer)])
     #expect(messages == 0)
     // The answer came during the first half second of waiting, so that half second proves nothing.
     #expect(end == 1000)
   }
 
-  @Test func `a broker that takes its time to answer is waited for`() throws {
+  @Test func `the wait continues until a slow broker has answered`() throws {
     let (messages, end) = try wait([(2700, .answer), (2800, .message)])
     #expect(messages == 1)
     #expect(end == 3300)
   }
 
-  @Test func `an answer that comes just before the end of a pause leaves what comes with it half a second more`() throws
-  {
+  @Test func `an answer just before the end of the wait extends it by half a second`() throws {
     #expect(try wait([(499, .answer), (510, .message)]).messages == 1)
   }
 
-  @Test func `messages without a pause are taken for five seconds`() throws {
+  @Test func `endless messages end the wait after five seconds`() throws {
     let (messages, end) = try wait([(10, .answer)] + (1...100).map { (at: Int64($0) * 100, Said.message) })
     #expect(messages == 50)
     #expect(end == 5000)
   }
 
-  @Test func `a broker that is lost on the way has to answer again`() throws {
+  @Test func `after a lost connection, the wait continues until the broker has answered again`() throws {
     let (messages, end) = try wait(
       [(10, .answer), (20, .message), (30, .lost), (1900, .answer), (1910, .message)])
     #expect(messages == 2)
     #expect(end == 2410)
   }
 
-  @Test func `a broker that never answers is given up after five seconds`() throws {
+  @Test func `the wait for a broker that never answers ends after five seconds`() throws {
     let (messages, end) = try wait([])
     #expect(messages == 0)
     #expect(end == 5000)

@@ -44,7 +44,7 @@ struct SignalKTests {
     ("navigation.*.satellites", 1), ("navigation", 0), ("*.position", 1), ("environment.outside.*", 1),
     ("propulsion.*", 0), ("", 0), ("navigation.*Tru", 0),
   ])
-  func `a star in a path stands for any text`(_ pattern: String, _ count: Int) {
+  func `an asterisk in a path matches any text`(_ pattern: String, _ count: Int) {
     #expect(SignalKPath.allCases.count { $0.matches(pattern) } == count)
   }
 
@@ -114,7 +114,7 @@ struct SignalKTests {
     #expect(add("navigation.*") == nil)
   }
 
-  @Test func `a value is sent once a period, or with each change`() {
+  @Test func `a value is sent once per period, or at each change`() {
     var subscriptions = SignalKSubscriptions()
     _ = subscriptions.add(subscription("navigation.position", period: 1000))
     _ = subscriptions.add(subscription("navigation.speedOverGround", policy: .instant))
@@ -132,7 +132,7 @@ struct SignalKTests {
     #expect(paths(after: 2.9) == ["navigation.speedOverGround"])
   }
 
-  @Test func `messages come in any pieces, and what is none is answered`() {
+  @Test func `messages may arrive in any pieces, and invalid ones are answered`() {
     var requests = SignalKRequests()
     func take(_ text: String) -> [SignalKRequests.Line] {
       Array(text.utf8).withUnsafeBufferPointer { requests.take($0) }

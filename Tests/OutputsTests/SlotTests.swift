@@ -15,7 +15,7 @@ struct SlotTests {
   private let mallory = SlotUser.account(1001)
   private let alice = SlotUser.account(1002)
 
-  @Test func `one user has half of the places, others leave a quarter, and root finds one`() {
+  @Test func `one user gets at most half of the places, other users leave a quarter, and root always finds one`() {
     func refusal(_ user: SlotUser, _ places: Int, _ guests: (SlotUser, Int)...) -> String? {
       user.refusal(to: places, among: guests.flatMap { Array(repeating: $0.0, count: $0.1) })
     }
@@ -54,7 +54,7 @@ struct SlotTests {
   }
 
   @Test(.enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
-  func `the kernel tells who is at the other end of a socket, with all groups`() throws {
+  func `the kernel reports the user at the other end of a socket, with all groups`() throws {
     try OtherUser.require()
     let temporary = TemporaryFolder("peer")
     chmod(temporary.path, 0o755)
@@ -75,7 +75,7 @@ struct SlotTests {
     #expect(LocalRights.mayChange(user: OtherUser.mallory, groups: UnixSocket.groups(accepted), group: 4243))
   }
 
-  @Test func `the kernel's table says whose a connection is, while it is open`() throws {
+  @Test func `the kernel's table gives the user of an open connection`() throws {
     func row(_ from: String, _ to: String, _ state: String, _ user: String) -> String {
       "   1: \(from) \(to) \(state) 00000000:00000000 02:000003B2 00000000  \(user)        0 1076 2 0 20 4 30 10 -1"
     }
@@ -96,7 +96,7 @@ struct SlotTests {
   }
 
   /// The connection is the test's own, seen from its other end.
-  @Test func `the user of a connection of this machine's is found`() throws {
+  @Test func `the user of a connection from this machine is found`() throws {
     let port = SocketClient.freePort()
     let server = TCPAddress(address: .loopbackIPv4, port: port)
     let listener = try TCPSocket.listen(server)
@@ -114,7 +114,7 @@ struct SlotTests {
     close(accepted)
   }
 
-  @Test func `a user of the broker's has half of the interests, and root ends all of them`() async throws {
+  @Test func `one user of a broker gets at most half of the requests, and root can end all of them`() async throws {
     let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
     let hub = Hub(board: board, hardware: SimulatedHardware())
     let host = HubHost(hub, version: "test")

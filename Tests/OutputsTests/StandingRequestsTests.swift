@@ -15,7 +15,9 @@ struct StandingRequestsTests {
     try Board(json5: Array(HubProcess.simulatedBoard("requests: [\(requests)]").utf8), file: "test")
   }
 
-  @Test func `they are made without a client, go on over a reload, and end with their words`() async throws {
+  @Test func `standing requests run without a client, continue over a reload, and end when they are removed`()
+    async throws
+  {
     let week = "{ name: 'log', every: 604800, accuracy: 100 }"
     let hub = Hub(
       board: try board(week), hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))

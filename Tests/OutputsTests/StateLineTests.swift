@@ -17,18 +17,18 @@ import Testing
     return StateLine.text(state)
   }
 
-  @Test func `an attitude that may be far off says so`() {
+  @Test func `an attitude with a large error is marked`() {
     let line = text(roll: -37.2, yaw: 24, inclination: 21.4, heading: nil)
     #expect(line.contains("roll -37.2° pitch +0.0° ±21.4° heading unknown"), "\(line)")
   }
 
-  @Test func `a heading has its deviation, also where that is small, and no degree 360`() {
+  @Test func `a heading has its error, even a small one, and is never 360 degrees`() {
     #expect(text(roll: 1, yaw: 23.7, inclination: 1.146, heading: 0.4).contains("±1.1° heading 024° ±0.4°"))
     #expect(text(roll: 1, yaw: -0.3, inclination: 0.03, heading: 0.04).contains("±0.03° heading 000° ±0.04°"))
     #expect(text(roll: 1, yaw: -90, inclination: 1, heading: 12).contains("heading 270° ±12.0°"))
   }
 
-  @Test func `directions of any size are written in three digits`() {
+  @Test func `any direction is written in three digits`() {
     #expect(
       [0, 45.4, 359.6, 360, -0.4, -90, 405, 1e12].map(Text.bearing).map { $0.count } == Array(repeating: 4, count: 8))
     #expect([359.6, -90, 405].map(Text.bearing) == ["000°", "270°", "045°"])

@@ -7,7 +7,7 @@ import Testing
 struct StreamSlotsTests {
   private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
-  @Test func `one machine's streams leave room for another's, and it hears so once`() throws {
+  @Test func `one machine's streams leave room for another's, and its refusal is logged once`() throws {
     let reports = Guarded<[StreamSlots.Refusal]>([])
     let places = StreamSlots(limit: 1024) { refusal in reports.withLock { $0.append(refusal) } }
     let greedy = try address("192.168.1.7")
@@ -32,7 +32,7 @@ struct StreamSlotsTests {
     #expect(reports.withLock { $0.count } == 2)
   }
 
-  @Test func `this machine's own may be as many as there are, and no more`() throws {
+  @Test func `streams of this machine may use all places, but no more`() throws {
     let places = StreamSlots(limit: 100) { _ in }
     var held = try (0..<100).map { _ in try places.take(for: try address("127.0.0.1")) }
     #expect(throws: StreamSlots.Refusal.all(limit: 100)) { try places.take(for: try address("192.168.1.7")) }

@@ -9,7 +9,7 @@ struct StrictJSONTests {
     #"{"devices":[],"é":"∢"}"#,
     #"{"x":\#(String(repeating: "[", count: 60))\#(String(repeating: "]", count: 60))}"#,
   ])
-  func `an object is one`(_ text: String) { #expect(StrictJSON.isObject(Array(text.utf8))) }
+  func `a valid JSON object is accepted`(_ text: String) { #expect(StrictJSON.isObject(Array(text.utf8))) }
 
   @Test(arguments: [
     "", "{", "[]", "{}{}", "{,}", "\u{feff}{}", #"{"a":1,}"#, #"{"a":[1,]}"#, #"{"a""#, #"{"a"}"#, #"{a:1}"#,
@@ -20,13 +20,13 @@ struct StrictJSONTests {
   ])
   func `ambiguous JSON is refused`(_ text: String) { #expect(!StrictJSON.isObject(Array(text.utf8))) }
 
-  @Test func `another encoding than UTF-8 is none`() {
+  @Test func `text in another encoding than UTF-8 is refused`() {
     let text = #"{"devices":[],"x":"∢"}"#
     #expect(!StrictJSON.isObject(text.utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }))
     #expect(!StrictJSON.isObject(Array(#"{"x":""#.utf8) + [0xFF] + Array("\"}".utf8)))
   }
 
-  @Test func `a hub with an illegible name is not listed`() {
+  @Test func `a hub whose name cannot be read is not listed`() {
     var fleet = FleetListing(topic: "sensorhub")
     for text in [#"{"devices":[],"x":"\q"}"#, #"{"devices":[],"devices":5}"#, #"{"devices":[],}"#] {
       #expect(fleet.take("sensorhub/boat/devices", Array(text.utf8)) == nil, "\(text)")

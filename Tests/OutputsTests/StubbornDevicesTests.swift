@@ -57,7 +57,9 @@ struct StubbornDevicesTests {
     return lease
   }
 
-  @Test func `an unchanged device goes on through a hundred reloads with a device that never stops`() async throws {
+  @Test func `an unchanged device keeps working through a hundred reloads next to a device that never stops`()
+    async throws
+  {
     let host = try host()
     let (attitudes, epochs, views) = (Recorder<FusedState>(), Recorder<GNSSObservation>(), Recorder<FusedState>())
     let lifetime = Lifetime()
@@ -103,7 +105,7 @@ struct StubbornDevicesTests {
     #expect(!hardware.simulated.powerLines.level(SimulatedHardware.imuPowerLine))
   }
 
-  @Test func `a new device waits for the one that uses its hardware, and other new ones do not`() async throws {
+  @Test func `a new device waits for an old one with the same hardware, and other new devices do not`() async throws {
     let host = try host()
     let lease = try hang(host)
     let new = try board(

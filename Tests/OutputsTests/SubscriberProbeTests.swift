@@ -46,7 +46,7 @@ struct SubscriberProbeTests {
     await hub.isOff()
   }
 
-  @Test func `nothing is asked of a broker that knows a subscriber for everything`() async {
+  @Test func `a broker that reports a subscriber for every topic gets no further probes`() async {
     probe.answered(canary, hasSubscribers: true)
     clock.advance(by: .seconds(600))
     #expect(probes == 0 && said.values.count == 1)
@@ -58,7 +58,7 @@ struct SubscriberProbeTests {
     await end()
   }
 
-  @Test func `once a minute, and not while there is no connection`() async {
+  @Test func `a probe is sent once a minute, but not without a connection`() async {
     probe.answered(canary, hasSubscribers: false)
     for _ in 1...9 {
       clock.advance(by: .seconds(60))
@@ -71,7 +71,7 @@ struct SubscriberProbeTests {
     await end()
   }
 
-  @Test func `a subscriber has the devices awake until the broker knows of none`() async {
+  @Test func `a subscriber keeps the devices awake until the broker reports that it has left`() async {
     probe.answered(canary, hasSubscribers: false)
     probe.answered(topics.states, hasSubscribers: true)
     #expect(viewers.values.last == [SubscriberProbe.viewer])
@@ -86,7 +86,7 @@ struct SubscriberProbeTests {
     await end()
   }
 
-  @Test func `a subscriber with a request gets that alone`() async {
+  @Test func `a subscriber with a request wakes only the devices for that request`() async {
     probe.answered(canary, hasSubscribers: false)
     probe.answered(topics.states, hasSubscribers: true)
     let phone = ViewerRequest.Key(viewer: "phone", stream: .state)

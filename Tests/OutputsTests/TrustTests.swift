@@ -25,7 +25,7 @@ struct TrustTests {
     return GNSSObservation(at: MonotonicInstant(nanoseconds: 0), fix: fix, sky: [])
   }
 
-  @Test func `the more a receiver is disturbed, the less it counts`() throws {
+  @Test func `the more a receiver is disturbed, the larger are its errors`() throws {
     let sigmas = [JammingReport.none, .warning, .critical].map { observation($0).position?.horizontalSigmaMetres ?? 0 }
     #expect(sigmas[0] == 2 && sigmas[0] < sigmas[1] && sigmas[1] < sigmas[2])
     let spoofed = observation(.none, .indicated)
@@ -34,7 +34,7 @@ struct TrustTests {
     #expect(try #require(spoofed.motion?.horizontalSigmaMetresPerSecond) >= 5)
   }
 
-  @Test func `a healthy receiver is preferred to a better one that is jammed`() {
+  @Test func `a healthy receiver is preferred to a more accurate one that is jammed`() {
     var choice = ReceiverChoice(count: 2)
     func take(_ rank: Int, _ observation: GNSSObservation, _ second: Int64) -> Bool {
       choice.take(
@@ -54,7 +54,7 @@ struct TrustTests {
     #expect(choice.taken == 1)
   }
 
-  @Test func `the state's report of it is read as it was written`() throws {
+  @Test func `a state with reports of interference is read as it was written`() throws {
     var state = FusedState(at: MonotonicInstant(nanoseconds: 100_000_000_000))
     var quality = observation(.critical, .multiple).quality
     quality.timeSigmaSeconds = 25e-9
@@ -72,7 +72,7 @@ struct TrustTests {
     #expect(line.contains("jammed") && line.contains("spoofed") && line.contains("500 m off"))
   }
 
-  @Test func `gpsd's clients see its own member, and only where the receiver states it`() {
+  @Test func `gpsd clients get the member jam only if the receiver reports jamming`() {
     func text(_ interference: Interference) -> String {
       var fix = observation(.none).fix
       fix.interference = interference

@@ -46,7 +46,7 @@ struct ViewerLeasesTests {
     await hub.isOff()
   }
 
-  @Test func `a time ends when it was first to end, whatever happens to the connection`() async {
+  @Test func `a request with a time ends after it, however often the connection is lost`() async {
     say(#"{"for": 60}"#)
     for _ in 1...5 {
       clock.advance(by: .seconds(11))
@@ -60,7 +60,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `if two report at once, the later one counts`() async {
+  @Test func `if two threads report the viewers at once, the later report counts`() async {
     let told = Recorder<[String]>()
     let isTelling = Recorder<Bool>()
     let mayGoOn = Guarded(false)
@@ -84,7 +84,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `a broker that goes takes nothing back, and viewers have time to come back`() async {
+  @Test func `a broker that shuts down removes no request, and viewers have time to come back`() async {
     say("{}")
     leases.brokerLeaves()
     say("")
@@ -102,7 +102,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `a request that the broker removed just before it goes is wanted as before`() async {
+  @Test func `a request that a broker removed just before it shut down continues`() async {
     say("{}")
     say("")
     #expect(!isHeld)
@@ -123,7 +123,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `where a broker that was to go stays, those who left meanwhile are looked for for a while`() async {
+  @Test func `if a broker stays after all, viewers that left in the meantime are dropped after a while`() async {
     say("{}")
     leases.brokerLeaves()
     say("")
@@ -137,7 +137,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `repeated reports that the broker goes keep no device awake`() async {
+  @Test func `repeated announcements of a broker's shutdown keep no device awake`() async {
     say("{}")
     leases.brokerLeaves()
     say("")
@@ -153,7 +153,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `a timed request that a leaving broker removes does not last for that time`() async {
+  @Test func `a request with a time that a leaving broker removes does not last for that time`() async {
     say(#"{"for": 3600}"#)
     leases.brokerLeaves()
     say("")
@@ -181,7 +181,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `a request that ended while the broker was away does not begin again`() async {
+  @Test func `a request that ended while the broker was away does not start again`() async {
     say(#"{"for": 60}"#)
     leases.disconnected()
     clock.advance(by: .seconds(61))
@@ -198,7 +198,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `a request renewed while the broker was away counts from then`() async {
+  @Test func `a request renewed while the broker was away counts from the renewal`() async {
     say(#"{"for": 60}"#, expirySeconds: 60)
     clock.advance(by: .seconds(50))
     reconnect()
@@ -215,7 +215,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `a viewer prolongs its schedule by saying it again, and lets it end with its time`() async {
+  @Test func `a viewer prolongs its schedule by repeating it, and otherwise it ends after its time`() async {
     let position = ViewerRequest.Key(viewer: "phone", stream: .part(.position))
     func say() {
       leases.receive(Array(#"{"every": 604800, "for": 60}"#.utf8), expirySeconds: nil, from: position)
@@ -234,7 +234,7 @@ struct ViewerLeasesTests {
     await end()
   }
 
-  @Test func `a viewer prolongs its time by saying it again`() async {
+  @Test func `a viewer prolongs its request by repeating it`() async {
     for _ in 1...3 {
       say(#"{"for": 60}"#)
       clock.advance(by: .seconds(40))

@@ -13,7 +13,7 @@ struct ViewerRequestTests {
     ViewerRequest.read(Array(text.utf8), of: stream)
   }
 
-  @Test func `rate, parts and time are as they are said, or as usual`() throws {
+  @Test func `rate, parts and time are as requested, or have default values`() throws {
     #expect(read("{}").interest == ViewerRequest(ViewRequest(rateHz: 1)))
     let pressure = read("{}", of: .part(.pressure)).interest
     #expect(pressure == ViewerRequest(ViewRequest(rateHz: 1, parts: [.pressure])))
@@ -22,7 +22,7 @@ struct ViewerRequestTests {
         == ViewerRequest(ViewRequest(rateHz: 2.5, parts: [.position, .motion]), duration: .seconds(60)))
   }
 
-  @Test func `a fix now and then takes the place of states`() throws {
+  @Test func `a request for a fix at intervals replaces the stream of states`() throws {
     let schedule = Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45))
     let said = #"{"rateHz": 0, "every": 60, "accuracy": 10, "within": 45, "for": 3600, "name": "watch"}"#
     for stream in [ViewerRequest.Stream.state, .part(.position)] {
@@ -36,7 +36,7 @@ struct ViewerRequestTests {
     #expect(bounded?.request.form == .bounded(metres: 25, within: .seconds(60)) && bounded?.kind == .fixes)
   }
 
-  @Test func `a single state takes the place of a stream, and distance and batch leave some out`() throws {
+  @Test func `a request for one state replaces a stream, and distance and batch leave states out`() throws {
     let one = try #require(read(#"{"rateHz": 0, "maxAge": 30}"#, of: .part(.attitude)).interest)
     #expect(one.request.form == .current(CurrentValue(parts: [.attitude], maxAge: .seconds(30))))
     #expect(one.kind == .oneState && one.rateHz == 0)
@@ -46,7 +46,7 @@ struct ViewerRequestTests {
   }
 
   @Test(arguments: ["", #"{"rateHz": 0}"#, #"{"rateHz": 0, "name": "watch"}"#])
-  func `it is taken back`(_ text: String) {
+  func `an empty request or a rate of zero withdraws a request`(_ text: String) {
     let (interest, isValid) = read(text)
     #expect(interest == nil && isValid)
   }
@@ -66,17 +66,17 @@ struct ViewerRequestTests {
     #"{"error": 0}"#, #"{"error": 25, "every": 60}"#, #"{"batch": 0}"#, #"{"distance": 5, "parts": ["attitude"]}"#,
     #"{"accuracy": 10}"#, #"{"within": 45}"#, #"{"rateHz": 0, "accuracy": 10}"#, #"{"rateHz": null}"#,
   ])
-  func `a senseless request is none`(_ text: String) {
+  func `an invalid request is refused`(_ text: String) {
     #expect(!read(text).isValid)
   }
 
-  @Test func `a part's topic names the part`() {
+  @Test func `a request on a part's topic cannot ask for other parts`() {
     #expect(!read(#"{"parts": ["position"]}"#, of: .part(.motion)).isValid)
     #expect(!read(#"{"distance": 50}"#, of: .part(.motion)).isValid)
     #expect(!read(#"{"error": 25}"#, of: .part(.attitude)).isValid)
   }
 
-  @Test func `a topic says who asks for what`() {
+  @Test func `a topic contains the viewer and the stream that it requests`() {
     let key = ViewerRequest.Key(viewer: "phone", stream: .part(.position))
     #expect(topics.interest(of: "sensorhub/boat-7/interest/phone/position") == key)
     #expect(topics.interest(key) == "sensorhub/boat-7/interest/phone/position")
@@ -96,5 +96,5 @@ struct ViewerRequestTests {
     "sensorhub/boat-7/interest/a b/state", "sensorhub/boat-7/interest/\u{202e}x/state",
     "sensorhub/boat-7/interest/\(String(repeating: "x", count: 65))/state",
   ])
-  func `others are none`(_ topic: String) { #expect(topics.interest(of: topic) == nil) }
+  func `other topics are not requests`(_ topic: String) { #expect(topics.interest(of: topic) == nil) }
 }
