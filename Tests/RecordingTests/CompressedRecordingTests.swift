@@ -21,7 +21,7 @@ struct CompressedRecordingTests {
   }
 
   @Test
-  func `with zstd every segment is compressed, and of one that was cut nothing is missing from before the last flush`()
+  func `with zstd every segment is compressed, and a truncated one lacks nothing from before the last flush`()
     throws
   {
     do {
@@ -42,7 +42,7 @@ struct CompressedRecordingTests {
     #expect(try folder.texts("/raw") == [String](repeating: sentence, count: 501))
   }
 
-  @Test func `without the library it is recorded uncompressed, which is said once`() throws {
+  @Test func `without the library it records uncompressed data, and reports this once`() throws {
     let limits = RecordingLimits(settings, canCompress: { $0 == .none })
     let rig = Rig(folder.store, limits)
     for round in 0..<3 {
@@ -55,7 +55,7 @@ struct CompressedRecordingTests {
     #expect(try folder.texts("/raw").count == 3)
   }
 
-  @Test func `nothing is compressed, and nothing said of it, unless it is wanted`() throws {
+  @Test func `nothing is compressed or reported unless compression is requested`() throws {
     let rig = Rig(folder.store)
     for _ in 0..<500 { rig.append(sentence) }
     rig.writer.finish()

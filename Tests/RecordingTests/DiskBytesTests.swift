@@ -30,7 +30,7 @@ struct DiskBytesTests {
     Case(syncSeconds: 5, isFull: true, limit: 1.35), Case(syncSeconds: 1, isFull: true, limit: 2.4),
     Case(syncSeconds: 5, isFull: false, limit: nil), Case(syncSeconds: 1, isFull: false, limit: nil),
   ])
-  func `so much reaches the disk`(_ wanted: Case) throws {
+  func `the bytes that reach the disk stay below the stated limits`(_ wanted: Case) throws {
     let base = try #require(Disk.folder)
     let store = SegmentFolder(path: "\(base)/\(wanted.syncSeconds)s-\(wanted.isFull)")
     func settings(_ seconds: Int) -> RecordSettings {

@@ -15,12 +15,12 @@ struct ExportTimeTests {
     ("2026-11-22T11:00:00+01:00", "2026-11-22T10:00:00.000Z"), ("2026-11-22T04:30-05:30", "2026-11-22T10:00:00.000Z"),
     ("2026-11-23T00:30:00.5+01:00", "2026-11-22T23:30:00.500Z"), ("10:30", "2026-11-22T10:30:00.000Z"),
   ])
-  func `an instant is one, wherever its clock is`(_ given: String, _ expected: String) {
+  func `an instant with a time zone is that instant in any zone`(_ given: String, _ expected: String) {
     #expect(text(ExportTime(given)?.start(inRecordingFrom: start)) == expected)
     #expect(text(ExportTime(given)?.end(inRecordingFrom: start)) == expected)
   }
 
-  @Test func `a day begins at midnight, and with its end all of it is meant`() {
+  @Test func `a date as the start is its midnight, and as the end includes the whole day`() {
     #expect(text(ExportTime("2026-11-30")?.start(inRecordingFrom: start)) == "2026-11-30T00:00:00.000Z")
     #expect(text(ExportTime("2026-11-30")?.end(inRecordingFrom: start)) == "2026-12-01T00:00:00.000Z")
   }
@@ -29,7 +29,7 @@ struct ExportTimeTests {
     "yesterday", "", "2026-02-30", "2026-11", "2026-11-22T10:00:00", "2026-11-22T10:00:00+1:00",
     "2026-11-22T10:00:00+0100", "2026-11-22T10:00:00+24:00", "2026-11-22T10:00:00Z+01:00", "25:00", "10:00Z",
   ])
-  func `anything else is none`(_ given: String) {
+  func `any other text is not a time`(_ given: String) {
     #expect(ExportTime(given) == nil)
   }
 }

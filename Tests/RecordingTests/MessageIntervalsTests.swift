@@ -13,7 +13,7 @@ struct MessageIntervalsTests {
     return intervals
   }
 
-  @Test func `files of the same time do not add up, nor does the time between files count`() {
+  @Test func `the rate of overlapping files is not the sum of theirs, and the time between files does not count`() {
     let one = intervals([stride(from: 100, to: 160, by: 0.1)])
     let same = intervals([stride(from: 100, to: 160, by: 0.1), stride(from: 100.05, to: 160, by: 0.1)])
     let later = intervals([stride(from: 100, to: 160, by: 0.1), stride(from: 5000, to: 5060, by: 0.1)])

@@ -12,7 +12,7 @@ struct OneFileTests {
 
   private func rig(_ store: any SegmentStore) -> Rig { Rig(store, .oneFile(synchronizeInterval: .seconds(1))) }
 
-  @Test func `it begins at once, and is whole even if nothing comes`() throws {
+  @Test func `the file begins at once, and is complete even without any data`() throws {
     let rig = rig(folder.store)
     rig.inbox.set([MCAPMetadata(name: "board", entries: ["file": "{}"])])
     #expect(rig.writer.turn() == .rest(until: nil))
@@ -24,7 +24,7 @@ struct OneFileTests {
     #expect(try reader.summary.metadata.map { try reader.metadata($0).name } == ["board"])
   }
 
-  @Test func `the two times of a message are of two clocks, which are as far apart as the file says`() throws {
+  @Test func `a message has a time of each clock, and the file states the difference between the clocks`() throws {
     let rig = rig(folder.store)
     let offset = Rig.start - rig.clock.now.nanoseconds
     _ = rig.writer.turn()
@@ -47,7 +47,7 @@ struct OneFileTests {
     #expect(count == 3 && offsets == [offset])
   }
 
-  @Test func `lines of the log alone are in it`() throws {
+  @Test func `a recording may contain only log lines`() throws {
     let rig = rig(folder.store)
     _ = rig.writer.turn()
     rig.append("line", isLog: true)
@@ -55,7 +55,7 @@ struct OneFileTests {
     #expect(try folder.texts("/log") == ["line"])
   }
 
-  @Test func `it stays one file, however large and old it grows, and is there to the second`() throws {
+  @Test func `the recording stays one file, however large and old, and is synced each second`() throws {
     let limits = RecordingLimits.oneFile(synchronizeInterval: .seconds(1))
     #expect(limits.segmentByteLimit == nil && limits.segmentAgeLimit == nil)
     let rig = rig(folder.store)
@@ -75,7 +75,7 @@ struct OneFileTests {
     #expect(rig.counters.lostMessageCount == 0)
   }
 
-  @Test func `a recording that cannot be begun is reported once`() {
+  @Test func `a recording that cannot begin is reported once`() {
     let store = FaultyStore(folder.store)
     store.set(errno: EPIPE)
     let rig = rig(store)

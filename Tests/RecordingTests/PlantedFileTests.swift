@@ -21,7 +21,7 @@ struct PlantedFileTests {
 
   private var isVictimWhole: Bool { (try? Files.bytes(of: victim)) == Array(repeating: 7, count: 10_000) }
 
-  @Test func `a link in a segment's place is replaced, and what it leads to stays`() throws {
+  @Test func `a link in place of a segment is replaced, and the link's target stays unchanged`() throws {
     #expect(symlink(victim, "\(folder)/\(name)") == 0)
     let file = try store.create(name, limit: nil)
     // The compiler crashes on a closure here that throws a typed error.
@@ -36,7 +36,7 @@ struct PlantedFileTests {
     #expect(store.segments.map(\.name) == [name])
   }
 
-  @Test func `a link is neither repaired, written over, served nor taken for one that is written`() throws {
+  @Test func `a link in place of a segment is neither repaired, overwritten, served nor counted as held`() throws {
     #expect(symlink(victim, "\(folder)/\(name)") == 0)
     #expect(throws: MCAPError.self) { try store.repair(name) }
     #expect(try store.recycle(name, as: "sensorhub-20260101T000001Z-001.mcap", limit: nil) == nil)
@@ -46,7 +46,7 @@ struct PlantedFileTests {
   }
 
   @Test(.enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
-  func `another user's file is not written over, but on a disk where all are the folder's owner's`() throws {
+  func `another user's file is not overwritten, unless the folder belongs to that user too`() throws {
     try OtherUser.require()
     HubProcess.write([UInt8](repeating: 7, count: 10_000), to: "\(folder)/\(name)")
     #expect(OtherUser.give("\(folder)/\(name)"))

@@ -33,14 +33,14 @@ struct PowerHistoryTests {
     made.catalogue.power(of: ["gps"], in: MadeSegments.times(from, to), limit: 1000)
   }
 
-  @Test func `each change is there once, and what nobody has seen is unknown`() {
+  @Test func `each change of power is listed once, and the power between recordings is unknown`() {
     #expect(
       text(power(-100, 5000))
         == "off@0 settling@10 tracking@11 off@200 tracking@300 unknown@399 off@3600 tracking@3700 off@3750")
     #expect(power(0, 100).changes.last?.holders == ["web"])
   }
 
-  @Test func `how it stood when the time began is told first`() {
+  @Test func `the first entry is the power at the start of the requested time`() {
     #expect(text(power(100, 350)) == "tracking@20 off@200 tracking@300")
     #expect(text(power(250, 260)) == "off@200")
     // The time between two recordings is unknown.
@@ -48,7 +48,7 @@ struct PowerHistoryTests {
     #expect(text(power(1000, 2000)) == "")
   }
 
-  @Test func `pages meet`() {
+  @Test func `pages of the power history join without overlap or gap`() {
     var from = MadeSegments.instant(-100)
     var seen: [PowerChange] = []
     for _ in 0..<20 {
@@ -62,7 +62,7 @@ struct PowerHistoryTests {
   }
 
   @Test(arguments: [(0.0, 2), (7, 1), (30, 1)])
-  func `a track is interrupted where nothing was recorded, and not where points are left out`(
+  func `a track is interrupted where nothing was recorded, but not where points are left out`(
     _ every: Double, _ interruptions: Int
   ) throws {
     let made = MadeSegments()

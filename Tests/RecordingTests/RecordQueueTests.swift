@@ -14,7 +14,7 @@ struct RecordQueueTests {
     return queue.take(into: &bytes).map { (String(decoding: bytes, as: UTF8.self), $0) }
   }
 
-  @Test func `messages come out as they went in, wherever the ring's end cuts them`() {
+  @Test func `messages leave the ring buffer as they entered it, wherever its end splits them`() {
     var queue = RecordQueue(capacity: 211)
     queue.addChannel()
     queue.addChannel()
@@ -32,7 +32,8 @@ struct RecordQueueTests {
     }
   }
 
-  @Test func `where there is no room the oldest go, are counted, and leave a gap in the numbers`() {
+  @Test func `if the ring buffer is full, the oldest messages are dropped and counted, and leave a gap in the numbers`()
+  {
     var queue = RecordQueue(capacity: 200)
     queue.addChannel()
     let lost = (0..<100).reduce(0) { $0 + append("message \($1)", to: &queue) }
@@ -45,7 +46,7 @@ struct RecordQueueTests {
     #expect(left == Array(UInt32(lost)..<100))
   }
 
-  @Test func `a message too large for the buffer is lost itself, and takes nothing with it`() {
+  @Test func `a message too large for the buffer is dropped itself, and displaces no other`() {
     var queue = RecordQueue(capacity: 100)
     queue.addChannel()
     #expect(append("small", to: &queue) == 0)

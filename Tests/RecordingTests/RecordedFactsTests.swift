@@ -9,7 +9,7 @@ import Testing
 struct RecordedFactsTests {
   private let folder = RecordingFolder()
 
-  @Test func `a later statement holds from then on, and one that is not repeated holds no more`() throws {
+  @Test func `a later statement replaces an earlier one, and a statement that is not repeated ends`() throws {
     let rig = Rig(folder.store)
     let turned = [MCAPMetadata(name: "board", entries: ["file": "turned"])]
     rig.inbox.set([

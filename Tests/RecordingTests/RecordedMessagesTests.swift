@@ -34,7 +34,7 @@ struct RecordedMessagesTests {
     return (seconds, progress.vanished.withLock { $0 })
   }
 
-  @Test func `a segment that disappears before its turn is left out, and counted once`() throws {
+  @Test func `a segment that disappears before it is read is left out, and counted once`() throws {
     _ = try segments.write("100000Z-001", seconds: 0..<10)
     let second = try segments.write("100010Z-002", seconds: 10..<20)
     _ = try segments.write("100020Z-003", seconds: 20..<30)
@@ -43,7 +43,7 @@ struct RecordedMessagesTests {
     #expect(vanished == [1, 0])
   }
 
-  @Test func `the first of the remaining segments has the day of a time without a date`() throws {
+  @Test func `a time without a date has the day of the first remaining segment`() throws {
     let first = try segments.write("100000Z-001", seconds: 0..<10)
     _ = try segments.write("100010Z-002", seconds: 10..<20)
     let (seconds, vanished) = try read([segments.folder.path], from: ExportTime("10:00:15"), removing: [first])
@@ -51,7 +51,7 @@ struct RecordedMessagesTests {
     #expect(vanished == [1, 0])
   }
 
-  @Test func `a named recording has to exist`() throws {
+  @Test func `a named recording must exist`() throws {
     let first = try segments.write("100000Z-001", seconds: 0..<10)
     let second = try segments.write("100010Z-002", seconds: 10..<20)
     let paths = [first, second].map { "\(segments.folder.path)/\($0)" }

@@ -13,25 +13,25 @@ struct RecordingSetupErrorTests {
     RecordingSetupError.find(for: RecordSettings(path: path, maximumMegabytes: megabytes))
   }
 
-  @Test func `a folder that is there or can be made is none, and is not made`() {
+  @Test func `a folder that exists or can be made is no error, and the check does not make it`() {
     #expect(setupError(folder.path) == nil)
     #expect(access(folder.path, F_OK) != 0)
     mkdir(folder.path, 0o755)
     #expect(setupError(folder.path) == nil)
   }
 
-  @Test func `folders above have to be there`() {
+  @Test func `a folder whose parent is missing is an error`() {
     #expect(setupError("\(folder.path)/recordings") == .missing(folder: "\(folder.path)/"))
     #expect(setupError("\(folder.path)/recordings")?.description.hasSuffix("mkdir -p \(folder.path)/") == true)
   }
 
   @Test(.enabled(if: geteuid() != 0, "root may write anywhere"))
-  func `a folder that this user cannot write to is an obstacle`() {
+  func `a folder that this user cannot write to is an error`() {
     mkdir(folder.path, 0o555)
     #expect(setupError(folder.path) == .notWritable(folder: folder.path, errno: EACCES))
   }
 
-  @Test func `a budget beyond the disk is one, with what the disk has`() throws {
+  @Test func `a budget larger than the disk is an error that states the disk's size`() throws {
     mkdir(folder.path, 0o755)
     var status = statvfs()
     try #require(statvfs(folder.path, &status) == 0)

@@ -11,7 +11,7 @@ import Testing
 struct RecordingWriterTests {
   private let folder = RecordingFolder()
 
-  @Test func `while nothing comes there is no file and nothing to wait for, and lines of the log change nothing`()
+  @Test func `without data there is no file and no timer, and log lines do not change this`()
     throws
   {
     let rig = Rig(folder.store)
@@ -29,7 +29,7 @@ struct RecordingWriterTests {
     #expect(try folder.texts("/raw") == ["$GP"])
   }
 
-  @Test func `the file says who wrote it, what each channel is, and when things were`() throws {
+  @Test func `the file states who wrote it, what each channel is, and the times`() throws {
     let rig = Rig(folder.store)
     rig.inbox.set([MCAPMetadata(name: "board", entries: ["file": "{}"])])
     rig.append("first")
@@ -54,7 +54,7 @@ struct RecordingWriterTests {
   }
 
   /// A thread may be delayed between fusing a sample and recording it, while others continue.
-  @Test func `a late message is read in its own place, to the instant, and a very late one half a minute late`()
+  @Test func `a late message is read at its own instant, and a very late one half a minute late`()
     throws
   {
     let rig = Rig(folder.store)
@@ -81,7 +81,7 @@ struct RecordingWriterTests {
     #expect(read == ["first 0.0", "second 2.5", "third 7.0", "far too late 70.0", "fourth 75.0", "sixth 100.0"])
   }
 
-  @Test func `a recording that was cut lacks nothing from before the last flush`() throws {
+  @Test func `a truncated recording lacks nothing from before the last flush`() throws {
     do {
       let rig = Rig(folder.store)
       for index in 0..<100 { rig.append("\(index)") }
@@ -106,7 +106,7 @@ struct RecordingWriterTests {
     #expect(third.events.values.isEmpty)
   }
 
-  @Test func `the segments never take up more than their budget, and what is left is the newest`() throws {
+  @Test func `the segments never exceed their budget, and the newest ones remain`() throws {
     let rig = Rig(folder.store, RecordSettings(path: "", maximumMegabytes: 4))
     var largest: UInt64 = 0
     let padding = String(repeating: ".", count: 20_000)
@@ -126,7 +126,7 @@ struct RecordingWriterTests {
     #expect(numbers == Array(600 - numbers.count..<600))
   }
 
-  @Test func `old segments are removed, and nothing else`() throws {
+  @Test func `old segments are removed, and no other files`() throws {
     let settings = RecordSettings(path: "", maximumAge: .seconds(8 * 3600))
     for (name, hours) in [
       ("sensorhub-20261122T010000Z-001.mcap", 9), ("sensorhub-20261122T020000Z-001.mcap", 7), ("notes.txt", 100),
@@ -151,7 +151,7 @@ struct RecordingWriterTests {
   }
 
   @Test
-  func `a full disk is said once, tried again with more and more time between, and costs nothing once there is room`()
+  func `a full disk is reported once, retried ever less often, and loses nothing once there is space`()
     throws
   {
     let store = FaultyStore(folder.store)
@@ -175,8 +175,7 @@ struct RecordingWriterTests {
     #expect(rig.counters.lostMessageCount == 0)
   }
 
-  @Test func `after an error that leaves the file in doubt another is begun, and the one before is made whole`() throws
-  {
+  @Test func `after an error that leaves a file in doubt, the next file begins and the first one is repaired`() throws {
     let store = FaultyStore(folder.store)
     let rig = Rig(store)
     rig.append("before")
@@ -201,7 +200,7 @@ struct RecordingWriterTests {
       ])
   }
 
-  @Test func `messages lost to a stalled disk are counted, and reported when it stalls and when it goes on`() throws {
+  @Test func `messages lost to a stalled disk are counted, and reported when it stalls and when it continues`() throws {
     let rig = Rig(folder.store, capacity: 4096)
     for index in 0..<1000 { rig.append("message \(index)") }
     #expect(rig.events.values == [.losing(.slow)])
@@ -217,7 +216,7 @@ struct RecordingWriterTests {
   }
 
   @Test(arguments: [ENOSPC, EIO])
-  func `messages that cannot be written when the end comes are counted and said`(_ errno: Int32) throws {
+  func `messages that cannot be written at the end are counted and reported`(_ errno: Int32) throws {
     let store = FaultyStore(folder.store)
     let rig = Rig(store)
     rig.append("before")
@@ -233,7 +232,7 @@ struct RecordingWriterTests {
     #expect(!rig.events.values.contains { if case .lost = $0 { true } else { false } })
   }
 
-  @Test func `messages lost to a failed disk are not blamed on a slow one`() {
+  @Test func `messages lost to a failed disk are not reported as lost to a slow one`() {
     let store = FaultyStore(folder.store)
     store.set(errno: ENOSPC)
     let rig = Rig(store, capacity: 4096)
@@ -243,7 +242,7 @@ struct RecordingWriterTests {
     #expect(rig.events.values == [.failed(.system("writing", errno: ENOSPC)), .losing(.failing)])
   }
 
-  @Test func `a folder that is removed is noticed, said once, and made again`() throws {
+  @Test func `a folder that is removed is noticed, reported once, and made again`() throws {
     let rig = Rig(folder.store)
     rig.append("before")
     #expect(rig.turnWhenDue().isRest)
@@ -263,7 +262,9 @@ struct RecordingWriterTests {
     #expect(rig.events.values.contains(.recovered))
   }
 
-  @Test func `where the disk is full before the budget is, the oldest go, but not the last two`() throws {
+  @Test func `if the disk is full before the budget is used up, the oldest segments are removed, but not the last two`()
+    throws
+  {
     let store = FaultyStore(folder.store)
     store.set(byteLimit: 2_200_000)
     let rig = Rig(store, RecordSettings(path: "", maximumMegabytes: 8))
@@ -282,7 +283,7 @@ struct RecordingWriterTests {
     #expect(folder.names.count >= 1 && folder.byteCount > 0)
   }
 
-  @Test func `a segment into which nothing comes is ended, and what comes then begins another`() throws {
+  @Test func `a segment without new data is completed, and later data begins another segment`() throws {
     let rig = Rig(folder.store)
     rig.append("first")
     guard case .rest(let limit?) = rig.turnWhenDue() else {
@@ -306,7 +307,7 @@ struct RecordingWriterTests {
     #expect(try folder.texts("/raw") == ["first", "second"])
   }
 
-  @Test func `due messages are on the disk in time, though blocks are waited for`() throws {
+  @Test func `messages reach the disk in time even while the writer waits for full blocks`() throws {
     let rig = Rig(folder.store)
     var sent: [(text: String, at: MonotonicInstant)] = []
     for index in 0..<600 {

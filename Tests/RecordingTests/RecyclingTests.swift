@@ -41,7 +41,7 @@ struct RecyclingTests {
     return count
   }
 
-  @Test func `once the budget is used up the oldest file is written over, under a new name and in its place`() throws {
+  @Test func `once the budget is used up, the oldest file is overwritten in place and renamed`() throws {
     let rig = Rig(folder.store, settings)
     rig.record(0..<1)
     let oldest = try #require(folder.names.first)
@@ -60,7 +60,7 @@ struct RecyclingTests {
     #expect(all == Array(count + 30 - all.count..<count + 30) && all.count > 140)
   }
 
-  @Test func `a reader of a segment that is written over finds the new data, and nothing else`() throws {
+  @Test func `a reader of a segment that is overwritten finds only the new data`() throws {
     let rig = Rig(folder.store, settings)
     // The messages are small, so that older chunks remain wherever a new one ends.
     rig.record(0..<10_000, byteCount: 600)
@@ -82,7 +82,9 @@ struct RecyclingTests {
     }
   }
 
-  @Test func `a segment that is cut off while it is written over keeps nothing old, whatever the clock said`() throws {
+  @Test func `a segment that is cut off while it is overwritten contains no old data, whatever the clock showed`()
+    throws
+  {
     let year = Duration.seconds(365 * 86_400)
     let ahead = Rig(folder.store, settings, ahead: year)
     let count = try fill(ahead)
@@ -107,7 +109,7 @@ struct RecyclingTests {
     try MCAPReader(path: "\(folder.path)/\(name)").check()
   }
 
-  @Test func `a crash before anything new is there leaves the old one under its old name`() throws {
+  @Test func `a crash before the first new byte leaves the old segment under its old name`() throws {
     let rig = Rig(folder.store, settings)
     rig.record(0..<10)
     rig.writer.finish()
@@ -124,7 +126,7 @@ struct RecyclingTests {
     #expect(try numbers(old).starts(with: 0..<5))
   }
 
-  @Test func `a crash behind the first new bytes leaves a new one without messages`() throws {
+  @Test func `a crash right after the first new bytes leaves a new segment without messages`() throws {
     let rig = Rig(folder.store, settings)
     rig.record(0..<10)
     rig.writer.finish()
@@ -147,7 +149,7 @@ struct RecyclingTests {
     #expect(try numbers(new).isEmpty)
   }
 
-  @Test func `a segment that is being read, or has another name, is not written over`() throws {
+  @Test func `a segment that is being read, or has another name, is not overwritten`() throws {
     let rig = Rig(folder.store, settings)
     rig.record(0..<10)
     rig.writer.finish()
@@ -168,7 +170,7 @@ struct RecyclingTests {
     #expect(!file.isThere)
   }
 
-  @Test func `only a bounded number of many small segments is kept`() throws {
+  @Test func `the number of small segments is limited`() throws {
     for number in 0..<12 {
       let rig = Rig(folder.store, settings, segmentCountLimit: 5)
       rig.append("\(number)")

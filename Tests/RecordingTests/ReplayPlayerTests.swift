@@ -37,7 +37,7 @@ struct ReplayPlayerTests {
     return message
   }
 
-  @Test func `the system's clock is what it was then, and another recording's is its own`() {
+  @Test func `during a replay the system clock is as it was during the recording, separately for each recording`() {
     var player = ReplayPlayer(on: stage)
     func secondsAhead(_ message: ReplayedMessage) -> Int64 {
       player.play(message)
@@ -55,7 +55,7 @@ struct ReplayPlayerTests {
     #expect(player.time(until: air(6)) == .seconds(1))
   }
 
-  @Test func `a state that no client had fused is fused in a replay, unless it is the rest of a run`() throws {
+  @Test func `a state that no client requested is fused in a replay, unless it is the rest of a fusion run`() throws {
     var player = ReplayPlayer(on: stage)
     let hub = Hub(board: stage.board.value, on: stage.machine)
     func isFused(_ message: ReplayedMessage) -> Bool {
@@ -75,7 +75,7 @@ struct ReplayPlayerTests {
     #expect(!hub.fusionRun.value.isUnderWay)
   }
 
-  @Test func `a run begins with the values known then`() throws {
+  @Test func `a fusion run begins with the values known at that time`() throws {
     var player = ReplayPlayer(on: stage)
     let hub = Hub(board: stage.board.value, on: stage.machine)
     let position = FusedState.Position(

@@ -58,7 +58,7 @@ struct RequestedFixPagesTests {
   }
 
   @Test(arguments: [(0.0, 10), (1, 10), (2, 10), (5, 10), (10, 10), (15, 10), (60, 3)])
-  func `one position is taken in each interval, also where states without one come first`(
+  func `one position is taken in each interval, even if states without a position come first`(
     _ every: Double, _ count: Int
   ) throws {
     let fixes = try write()
@@ -70,14 +70,14 @@ struct RequestedFixPagesTests {
     if every >= 15 { #expect(taken.count == count) }
   }
 
-  @Test(arguments: [1, 2, 3]) func `pages take the same, wherever they end`(_ limit: Int) throws {
+  @Test(arguments: [1, 2, 3]) func `pages contain the same positions, wherever they end`(_ limit: Int) throws {
     _ = try write()
     for every in [1.0, 7, 15, 60] {
       #expect(try numbers(every: every, limit: limit) == numbers(every: every), "every \(every) s")
     }
   }
 
-  @Test(arguments: [0, 1, 5, 100]) func `a page that ends early costs no position`(_ count: Int) throws {
+  @Test(arguments: [0, 1, 5, 100]) func `a page that ends early loses no position`(_ count: Int) throws {
     let fixes = Set(try write())
     for every in [1.0, 7, 15, 60] {
       let taken = try numbers(every: every, lookingAt: count)
@@ -85,7 +85,7 @@ struct RequestedFixPagesTests {
     }
   }
 
-  @Test func `without any position one state is taken in each interval`() throws {
+  @Test func `without any position, one state is taken in each interval`() throws {
     var writer = try made.begin("sensorhub-20261122T100000Z-001.mcap", "2026-11-22T10:00:00Z")
     for half in 0..<120 {
       let text = #"{"class":"STATE","mode":"attitude","monotonic":\#(Double(half) / 2),"number":\#(half)}"#

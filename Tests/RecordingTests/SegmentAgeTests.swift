@@ -27,7 +27,9 @@ struct SegmentAgeTests {
     return try #require(folder.names.first { !before.contains($0) })
   }
 
-  @Test func `a clock that is set right later makes nothing old, and one that is set back nothing young`() throws {
+  @Test func `a clock that is corrected later makes no segment older, and one that is set back makes none younger`()
+    throws
+  {
     // The board starts with a clock that shows last year.
     let rig = Rig(folder.store, settings, ahead: .zero - year)
     rig.append("first")
@@ -55,7 +57,7 @@ struct SegmentAgeTests {
     #expect(!folder.names.contains(first))
   }
 
-  @Test func `a segment from the future is dated once the clock is right`() throws {
+  @Test func `a segment dated in the future gets an age once the clock is right`() throws {
     let old = try record("old", Rig(folder.store))
     date(old, Rig.start - 9 * 3600 * 1_000_000_000)
     let rig = Rig(folder.store, settings, ahead: .zero - year)

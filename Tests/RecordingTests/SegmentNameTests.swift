@@ -24,7 +24,7 @@ struct SegmentNameTests {
     #expect(newest.map { $0 < name } ?? true)
   }
 
-  @Test func `a board whose clock is behind keeps what it records, and makes whole what it did not finish before`()
+  @Test func `a board with a slow clock keeps its recordings, and repairs an incomplete segment dated in the future`()
     throws
   {
     let folder = RecordingFolder()
@@ -52,7 +52,7 @@ struct SegmentNameTests {
     #expect(try folder.texts("/raw").suffix(2) == ["whole", "third"])
   }
 
-  @Test func `a recorder that shares a folder leaves alone the segment of another one`() throws {
+  @Test func `a recorder that shares a folder leaves the segments of another recorder alone`() throws {
     let folder = RecordingFolder()
     let first = Rig(folder.store)
     first.append("one")
@@ -67,7 +67,7 @@ struct SegmentNameTests {
     #expect(try folder.texts("/raw").sorted() == ["one", "three", "two"])
   }
 
-  @Test func `a segment from beyond what nanoseconds reach is one like others`() throws {
+  @Test func `a segment dated beyond the range of nanoseconds causes no failure`() throws {
     let folder = RecordingFolder()
     let first = Rig(folder.store)
     first.append("first")

@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func `appending never waits for a stalled disk, and the end comes when that goes on`() throws {
+  @Test func `appending never waits for a stalled disk, and the end comes when the disk continues`() throws {
     let store = StalledStore(folder.store)
     let events = Recorder<RecorderEvent>()
     let counters = RecordingCounters()
@@ -61,7 +61,7 @@ import Testing
     #expect(events.values.last == .lost(messageCount: counters.lostMessageCount))
   }
 
-  @Test func `messages that a stalled disk has not taken in time are reported`() {
+  @Test func `messages that a stalled disk has not accepted in time are reported`() {
     let store = StalledStore(folder.store)
     defer { store.isFree.withLock { $0 = true } }
     let events = Recorder<RecorderEvent>()
@@ -79,7 +79,7 @@ import Testing
     #expect(events.values == [.ended(lostMessageCount: 7)])
   }
 
-  @Test func `a recorder that is ended before it was started writes nothing and keeps nothing waiting`() {
+  @Test func `a recorder that is ended before its start writes nothing and delays nothing`() {
     let recorder = SegmentRecorder(
       RecordSettings(path: folder.path), to: folder.store, time: RecordingTime(), library: "test",
       counters: RecordingCounters()
@@ -91,7 +91,7 @@ import Testing
     #expect(folder.names.isEmpty)
   }
 
-  @Test func `a recorder that waits for another loses nothing when it is ended before it could begin`() throws {
+  @Test func `a recorder that waits for another one loses nothing when it is ended before it could begin`() throws {
     let store = StalledStore(folder.store)
     func make() -> (recorder: SegmentRecorder, channel: Int) {
       let recorder = SegmentRecorder(
@@ -117,7 +117,7 @@ import Testing
     #expect(try folder.texts("/raw") == ["first", "second", "third"])
   }
 
-  @Test func `each caller that asks for the end is told, however many they are`() {
+  @Test func `each caller that requests the end is notified`() {
     let recorder = SegmentRecorder(
       RecordSettings(path: folder.path), to: folder.store, time: RecordingTime(), library: "test",
       counters: RecordingCounters()

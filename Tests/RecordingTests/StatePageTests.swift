@@ -39,7 +39,7 @@ struct StatePageTests {
   }
 
   @Test(arguments: [1, 7, 999, 1000, 1400])
-  func `pages meet exactly, and no state is on two or on none`(_ limit: Int) throws {
+  func `pages join exactly, and every state is on exactly one page`(_ limit: Int) throws {
     _ = try threeSegments()
     let (numbers, pageCount) = try read(every: 0, limit: limit)
     #expect(numbers == Array(0..<1400))
@@ -47,7 +47,7 @@ struct StatePageTests {
   }
 
   @Test(arguments: [1, 3, 10, 30, 31])
-  func `the distance between states is kept from page to page`(_ limit: Int) throws {
+  func `the interval between states is kept from page to page`(_ limit: Int) throws {
     _ = try threeSegments()
     let whole = try read(every: 10, limit: 10_000).numbers
     #expect(whole == (0..<60).map { $0 * 20 } + (0..<10).map { 1200 + $0 * 20 })
@@ -57,12 +57,12 @@ struct StatePageTests {
   }
 
   @Test(arguments: [0, 1, 5, 100])
-  func `a page that had to end early is gone on with behind what was looked at`(_ count: Int) throws {
+  func `a page that had to end early is continued after the last state it looked at`(_ count: Int) throws {
     _ = try threeSegments()
     #expect(try read(every: 7, limit: 1000, lookingAt: count).numbers == read(every: 7, limit: 10_000).numbers)
   }
 
-  @Test func `a time without anything has one page with nothing on it`() throws {
+  @Test func `a time without data has one empty page`() throws {
     _ = try threeSegments()
     for times in [MadeSegments.times(1000, 3000), MadeSegments.times(9000, 9999), MadeSegments.times(-100, 0)] {
       let page = made.catalogue.states(in: times, everySeconds: 0, limit: 10)
@@ -70,12 +70,12 @@ struct StatePageTests {
     }
   }
 
-  @Test func `where nothing was ever recorded there is nothing`() {
+  @Test func `a folder that does not exist has no states`() {
     let page = SegmentCatalogue(path: "/nowhere").states(in: MadeSegments.times(0, 100), everySeconds: 0, limit: 10)
     #expect(page.reports.isEmpty && page.next == nil)
   }
 
-  @Test func `segments that go while they are read leave the others`() throws {
+  @Test func `segments that are deleted during a query leave the other segments readable`() throws {
     let names = try threeSegments()
     let catalogue = made.catalogue
     let first = catalogue.states(in: MadeSegments.times(0, 4000), everySeconds: 0, limit: 700)
@@ -91,7 +91,7 @@ struct StatePageTests {
     #expect(third.next == nil)
   }
 
-  @Test func `two hubs at the same time are read one segment after the other`() throws {
+  @Test func `overlapping segments of two hubs are read one after the other`() throws {
     _ = try made.write("100000Z-001", seconds: 0..<60)
     _ = try made.write("100030Z-001", seconds: 30..<90, started: "2026-11-22T10:00:30Z")
     for limit in [1, 50, 1000] {
@@ -102,7 +102,7 @@ struct StatePageTests {
     #expect(try read(every: 10, limit: 4).numbers == every)
   }
 
-  @Test func `every state has its time, by the receiver or by what it said of the clock`() throws {
+  @Test func `every state has a UTC time, by the receiver or by the recorded clock offset`() throws {
     _ = try made.write("090000Z-001", seconds: 0..<10, clockErrorSeconds: 3600)
     _ = try made.write("090010Z-002", seconds: 10..<20, clockErrorSeconds: 3600, isDated: false)
     let page = made.catalogue.states(in: MadeSegments.times(0, 60), everySeconds: 1, limit: 100)
@@ -116,7 +116,7 @@ struct StatePageTests {
     #expect(before.reports.isEmpty)
   }
 
-  @Test func `a segment that grows is read as far as it is whole`() throws {
+  @Test func `a growing segment is read up to its last complete data`() throws {
     let name = "sensorhub-20261122T100000Z-001.mcap"
     var writer = try made.begin(name, "2026-11-22T10:00:00Z")
     let catalogue = made.catalogue
@@ -147,11 +147,11 @@ struct StatePageTests {
     "a/sensorhub-20261122T100000Z-001.mcap", "sensorhub-20261122T100000Z-001.mcap\0",
     "sensorhub-20261122T100000Z-999.mcap",
   ])
-  func `no other file is given away`(_ name: String) throws {
+  func `no file other than a segment is served`(_ name: String) throws {
     _ = try made.write("100000Z-001", seconds: 0..<10)
     #expect(try made.catalogue.content(of: name) == nil)
   }
 
   @Test(arguments: ["", "~~~", "x~1~2~3", "sensorhub-20261122T100000Z-001.mcap~1~2", "../x~1~2~3"])
-  func `a place that is none is not taken for one`(_ text: String) { #expect(RecordingCursor(text) == nil) }
+  func `an invalid cursor is refused`(_ text: String) { #expect(RecordingCursor(text) == nil) }
 }
