@@ -10,7 +10,7 @@ struct WorldTests {
     world.truth(at: start + .seconds(seconds))
   }
 
-  @Test func `a vehicle parks in each given period, and drives between them as if it had not`() {
+  @Test func `a vehicle parks in each given period, and drives in between as if there were no pauses`() {
     let driving = World(start: Self.start)
     var world = driving
     world.parked = [10..<110, 120..<220]
