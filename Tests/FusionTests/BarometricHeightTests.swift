@@ -15,7 +15,7 @@ struct BarometricHeightTests {
     101_325 * pow(1 - 2.25577e-5 * height, 5.25588) + 40 * sin(2 * .pi * time / (6 * 3600))
   }
 
-  @Test func `an hour's height is a metre true where the receiver alone is off by five`() throws {
+  @Test func `with a barometer the height is right to a metre where the receiver alone is off by five`() throws {
     var height = BarometricHeight()
     var worst = (receiver: 0.0, joined: 0.0, normalized: 0.0)
     for second in 0..<5400 {
@@ -36,7 +36,7 @@ struct BarometricHeightTests {
     #expect(worst.joined < 1 && worst.normalized < 3, "\(worst)")
   }
 
-  @Test func `a barometer that falls silent tells no height, and a receiver that lies is not believed`() throws {
+  @Test func `a barometer that falls silent gives no height, and a wrong receiver altitude is not believed`() throws {
     var height = BarometricHeight()
     for second in 0..<600 {
       height.update(pressurePascals: 100_000, time: Double(second))

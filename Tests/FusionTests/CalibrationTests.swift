@@ -6,7 +6,7 @@ import Testing
 struct CalibrationTests {
   private static let seconds = 0.01
 
-  @Test func `the gyroscope's bias is its mean at rest, and moving starts it again`() throws {
+  @Test func `the gyroscope's bias is its mean at rest, and motion restarts the calibration`() throws {
     var calibrator = GyroscopeCalibrator()
     var random = RandomNumbers(seed: 1)
     let bias = SIMD3(0.02, -0.03, 0.002)
@@ -31,7 +31,9 @@ struct CalibrationTests {
   }
 
   @Test(arguments: [5, 30, 58.0])
-  func `a sensor that moves is told from one that lies still, and not waited for for ever`(_ moved: Double) {
+  func `a moving sensor is distinguished from a still one, and the calibration waits at most a minute for rest`(
+    _ moved: Double
+  ) {
     var calibrator = GyroscopeCalibrator()
     var random = RandomNumbers(seed: 3)
     func pass(_ duration: Double, moving: Bool) {
@@ -72,7 +74,7 @@ struct CalibrationTests {
   }
 
   @Test(arguments: [0.5, 1, 3, 6])
-  func `a slow turn is no bias`(_ degreesPerSecond: Double) {
+  func `a slow turn does not count as a bias`(_ degreesPerSecond: Double) {
     for (axis, hasCompass) in [
       (SIMD3(0.0, 0, 1), true), (SIMD3(0, 0, 1), false), (SIMD3(1, 0, 0), false), (SIMD3(1, 1, 1), false),
     ] {
@@ -107,7 +109,7 @@ struct CalibrationTests {
     #expect((try #require(calibrator.result).bias - bias).length < 0.001)
   }
 
-  @Test func `a large bias about the vertical takes a compass or two minutes`() throws {
+  @Test func `to measure a large bias about the vertical takes a compass or two minutes`() throws {
     var random = RandomNumbers(seed: 7)
     for hasCompass in [true, false] {
       var calibrator = GyroscopeCalibrator()
@@ -154,7 +156,7 @@ struct CalibrationTests {
     #expect(result.residual < 0.01)
   }
 
-  @Test func `iron near the magnetometer is an ellipsoid, and becomes a sphere about nothing`() throws {
+  @Test func `iron near the magnetometer is corrected, so that the field is a sphere around zero`() throws {
     var calibrator = MagnetometerCalibrator()
     var random = RandomNumbers(seed: 3)
     // Stronger than the earth's field, like the magnets of loudspeakers.
@@ -177,7 +179,9 @@ struct CalibrationTests {
   }
 
   @Test(arguments: [SIMD3(96.0, 0, 0), SIMD3(150, 0, 0), SIMD3(300, -200, 150)], [0, 10, 599])
-  func `a single outlier neither spoils nor blocks it`(_ outlier: SIMD3<Double>, _ place: Int) throws {
+  func `a single outlier neither changes nor blocks a magnetometer calibration`(_ outlier: SIMD3<Double>, _ place: Int)
+    throws
+  {
     var calibrator = MagnetometerCalibrator()
     var random = RandomNumbers(seed: 6)
     let offset = SIMD3(10.0, -20, 5)
@@ -191,7 +195,7 @@ struct CalibrationTests {
     #expect((result.offset - offset).length < 0.5 && abs(result.strength - 48) < 0.5)
   }
 
-  @Test func `a flat circle is no ellipsoid`() {
+  @Test func `a flat circle does not suffice for a magnetometer calibration`() {
     var calibrator = MagnetometerCalibrator()
     var random = RandomNumbers(seed: 5)
     for step in 0..<20_000 {
@@ -202,7 +206,7 @@ struct CalibrationTests {
     #expect(calibrator.result.map { $0.residual > 0.05 || abs($0.offset.z - 30) > 5 } ?? true)
   }
 
-  @Test func `standing, speeding up and braking tell how the sensor sits`() throws {
+  @Test func `standing, accelerating and braking give the sensor's mounting angles`() throws {
     let mount = Quaternion(roll: 0.3, pitch: -0.2, yaw: 2)
     var calibrator = MountCalibrator()
     var random = RandomNumbers(seed: 4)

@@ -6,7 +6,7 @@ import Testing
 struct ChoiceTests {
   private func at(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64(seconds * 1e9)) }
 
-  @Test func `a second sensor stands by, and the first is taken again once it has proved itself`() {
+  @Test func `a second sensor takes over from the first, which is used again once it has worked for a while`() {
     var choice = StandbyChoice(count: 3)
     var used: [Int] = []
     var changes: [Double] = []
@@ -24,7 +24,7 @@ struct ChoiceTests {
     #expect(used.first == 0 && used.last == 0 && used.contains(2) && !used.contains(1))
   }
 
-  @Test func `times that go back again and again leave the choice as it is`() {
+  @Test func `times that go back repeatedly do not change the choice`() {
     var choice = ReceiverChoice(count: 2)
     for second in 0..<400 {
       let isTaken = [2.0, 2.0].enumerated().map { rank, sigma in
@@ -38,7 +38,7 @@ struct ChoiceTests {
     #expect(others.first == false && others.last == true, "\(others)")
   }
 
-  @Test func `the surer receiver is taken after a while, and one good fix changes nothing`() {
+  @Test func `a more accurate receiver is chosen after a while, but not for one good fix`() {
     var choice = ReceiverChoice(count: 2)
     var used: [(second: Int, rank: Int)] = []
     for second in 0..<120 {
@@ -53,7 +53,7 @@ struct ChoiceTests {
     #expect(used.filter { $0.rank == 0 }.count == 35 + 36)
   }
 
-  @Test func `receivers that report every ten seconds do not take turns`() {
+  @Test func `two receivers that report every ten seconds do not take turns`() {
     var choice = ReceiverChoice(count: 2)
     var used: [Int] = []
     for report in 0..<20 {
@@ -63,7 +63,7 @@ struct ChoiceTests {
     #expect(used.dropFirst(4).allSatisfy { $0 == 0 } && used.count > 8, "\(used)")
   }
 
-  @Test func `a receiver that says nothing any more gives way to one that has no fix either`() {
+  @Test func `a silent receiver is replaced by another one, even by one without a fix`() {
     var choice = ReceiverChoice(count: 2)
     func takes(_ rank: Int, _ sigma: Double?, _ time: Double) -> Bool { choice.take(rank, sigma: sigma, at: at(time)) }
     #expect(takes(0, 3, 0) && takes(0, 3, 1))
@@ -76,7 +76,7 @@ struct ChoiceTests {
     #expect(takes(0, 3, 4) && choice.taken == 0)
   }
 
-  @Test func `a receiver without a fix gives way to one that has one`() {
+  @Test func `a receiver without a fix is replaced by one with a fix`() {
     var choice = ReceiverChoice(count: 2)
     func takes(_ rank: Int, _ sigma: Double?, _ time: Double) -> Bool { choice.take(rank, sigma: sigma, at: at(time)) }
     // Neither has a fix, so the report of the first one is used.

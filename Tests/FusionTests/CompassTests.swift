@@ -37,7 +37,7 @@ struct CompassTests {
     return estimator.state(at: start.advanced(by: .seconds(seconds.upperBound)))
   }
 
-  @Test func `a compass that has gone leaves a heading that grows less sure`() throws {
+  @Test func `after the compass falls silent, the heading's error grows`() throws {
     var estimator = StateEstimator(configuration)
     estimator.magneticDeclination = 0.0826
     let before = try #require(run(&estimator, 0..<20) { _ in true }.attitude?.value)
@@ -50,14 +50,14 @@ struct CompassTests {
     #expect(back < 0.055)
   }
 
-  @Test func `a field that is not the earth's is not trusted`() throws {
+  @Test func `a magnetic field that differs from the earth's is not trusted`() throws {
     var estimator = StateEstimator(configuration)
     estimator.magneticDeclination = 0.0826
     let state = run(&estimator, 0..<20, hasField: { _ in true }, strength: 2)
     #expect(try #require(state.attitude?.value.headingSigmaRadians) > 0.2)
   }
 
-  @Test func `where the horizontal field is weak a compass is less sure, and so is its declination`() throws {
+  @Test func `if the horizontal field is weak, the compass heading and its declination have larger errors`() throws {
     func sigma(_ field: SIMD3<Double>) throws -> Double {
       var configuration = configuration
       configuration.magneticStrength = (field * field).sum().squareRoot()
@@ -77,7 +77,7 @@ struct CompassTests {
     #expect(weak > 0.3)
   }
 
-  @Test func `the barometer's height is the board's, and not that of an antenna far above`() throws {
+  @Test func `the barometer's height is the board's, not that of an antenna far above`() throws {
     for hasIMU in [true, false] {
       var estimator = StateEstimator(configuration)
       var world = self.world

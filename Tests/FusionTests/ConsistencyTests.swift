@@ -89,7 +89,9 @@ struct ConsistencyTests {
   }
 
   @Test(arguments: SimulatedJourney.Scenario.allCases)
-  func `errors are as large as claimed, and what fixes bring is new`(_ scenario: SimulatedJourney.Scenario) {
+  func `errors are as large as stated, and successive innovations are uncorrelated`(
+    _ scenario: SimulatedJourney.Scenario
+  ) {
     let outcome = ConsistencyTests.run(scenario)
     // The 95 % bounds of an average over fifty runs with three degrees of freedom.
     for axis in 0..<3 {

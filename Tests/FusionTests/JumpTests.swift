@@ -44,7 +44,7 @@ struct JumpTests {
   }
 
   @Test(arguments: 1...5 as ClosedRange<UInt64>)
-  func `a jump is refused and said, and the state stays where the inertial sensors know it`(seed: UInt64) {
+  func `a jump is refused and reported, and the state follows the inertial sensors`(seed: UInt64) {
     let inertial = drive(seed: seed, seconds: 120) { fix, second in (60..<100).contains(second) ? nil : fix }
     let spoofed = drive(seed: seed, seconds: 120) { fix, second in
       (60..<100).contains(second) ? displaced(fix) : fix
@@ -70,7 +70,7 @@ struct JumpTests {
   }
 
   @Test(arguments: 1...5 as ClosedRange<UInt64>)
-  func `behind a tunnel the first fix is taken at once`(seed: UInt64) {
+  func `the first fix after a tunnel is accepted at once`(seed: UInt64) {
     for scenario in [SimulatedJourney.Scenario.highway, .walking] {
       let tunnel = drive(scenario, seed: seed, seconds: 130) { fix, second in
         (60..<120).contains(second) ? nil : fix
@@ -81,7 +81,7 @@ struct JumpTests {
     }
   }
 
-  @Test func `a receiver that stays at it is taken at its word after a minute, one that is fixed to a base soon`() {
+  @Test func `a receiver that keeps reporting another place is believed after a minute, with RTK much sooner`() {
     let insisting = drive(seed: 3, seconds: 140) { fix, second in second < 60 ? fix : displaced(fix) }
     #expect(insisting.errors[110] < 200 && insisting.refusals[110] != nil)
     #expect(abs(insisting.errors[125] - 500) < 20 && insisting.refusals[125] == nil)
@@ -95,7 +95,7 @@ struct JumpTests {
     #expect(abs(fixed.errors[75] - 500) < 20)
   }
 
-  @Test func `a receiver that repeats one position to the last bit while the vehicle goes on has hung up`() {
+  @Test func `a receiver that repeats exactly the same position while the vehicle moves counts as frozen`() {
     var held: GeodeticPosition?
     let frozen = drive(seed: 3, seconds: 100) { fix, second in
       guard second >= 60 else { return fix }
@@ -130,7 +130,7 @@ struct JumpTests {
     #expect(awake.repetitions[69] && !awake.repetitions[70...].contains(true))
   }
 
-  @Test func `a receiver that reports spoofing is not taken at its word`() {
+  @Test func `a receiver that reports spoofing is not believed`() {
     let spoofed = drive(seed: 4, seconds: 140) { fix, second in
       guard second >= 60 else { return fix }
       var fix = displaced(fix)
@@ -140,7 +140,7 @@ struct JumpTests {
     #expect(spoofed.refusals[120] != nil && spoofed.modes[120] == .deadReckoning)
   }
 
-  @Test func `the worst fixes are a receiver's first, and contradict nobody`() {
+  @Test func `a receiver's first wrong fixes cause no refusal of later ones`() {
     let started = drive(seed: 5, seconds: 40) { fix, second in second < 5 ? displaced(fix) : fix }
     #expect(started.refusals.allSatisfy { $0 == nil })
     #expect(started.errors[20] < 10)

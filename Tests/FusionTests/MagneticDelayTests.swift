@@ -15,7 +15,7 @@ struct MagneticDelayTests {
     }
   }
 
-  @Test mutating func `a delay is learned, and after a day of turns another one is learned as fast`() {
+  @Test mutating func `a magnetometer delay is learned, and learned again quickly after a day of turns`() {
     turn(20_000, late: 0.01)
     #expect(abs(delay.seconds - 0.01) < 0.001)
     turn(2_000_000, late: 0.01)

@@ -74,7 +74,7 @@ struct MagneticOffsetRefinerTests {
   }
 
   @Test(arguments: [SIMD3(6.0, 0, 0), SIMD3(-4, 7, 0), SIMD3(3, -2, 2), SIMD3(0, -12, 0)])
-  func `two laps find an offset that has moved, and say how good it is`(_ error: SIMD3<Double>) throws {
+  func `two laps suffice to find a changed offset and its accuracy`(_ error: SIMD3<Double>) throws {
     var drive = drive(error)
     let found = try #require(try result(&drive, laps: 6))
     #expect(found.replaced == stored)
@@ -85,7 +85,7 @@ struct MagneticOffsetRefinerTests {
     #expect(abs((stored.magnetometerOffset + error - found.offset).z) < abs(error.z) + 2)
   }
 
-  @Test func `one refinement after the other comes to where it should be`() throws {
+  @Test func `successive refinements converge to the right offset`() throws {
     var drive = drive(SIMD3(-5, 8, 0))
     var calibration = stored
     for _ in 0..<3 {
@@ -101,7 +101,7 @@ struct MagneticOffsetRefinerTests {
     #expect(error < 6, "\(error) degrees")
   }
 
-  @Test func `a good calibration stays as it is, however long the drive`() throws {
+  @Test func `a good calibration stays unchanged, however long the drive`() throws {
     var there = drive()
     #expect(try result(&there, laps: 30) == nil)
     // At another place the field is stronger or weaker, and steeper or flatter.
@@ -112,12 +112,12 @@ struct MagneticOffsetRefinerTests {
     }
   }
 
-  @Test func `a small error is left alone`() throws {
+  @Test func `a small error is not corrected`() throws {
     var drive = drive(SIMD3(0.7, -0.5, 0))
     #expect(try result(&drive, laps: 30) == nil)
   }
 
-  @Test func `a board that stands, or turns to and fro, tells nothing`() throws {
+  @Test func `a board that stands or only turns back and forth gives no refinement`() throws {
     for limit in [0, 60, 90] {
       var drive = drive(SIMD3(6, -6, 0))
       var refiner = try #require(MagneticOffsetRefiner(stored))
@@ -131,7 +131,7 @@ struct MagneticOffsetRefinerTests {
     }
   }
 
-  @Test func `iron that is passed, or parked at, changes nothing`() throws {
+  @Test func `iron near the road or at a stop changes nothing`() throws {
     var passed = drive()
     #expect(try result(&passed, laps: 30) { $0 % 90 < 8 ? SIMD3(15, -10, 5) : .zero } == nil)
     // A truck is beside half of one lap. The laps before and after are undisturbed.
@@ -153,13 +153,13 @@ struct MagneticOffsetRefinerTests {
     }
   }
 
-  @Test func `iron that is passed does not keep a moved offset from being found`() throws {
+  @Test func `iron near the road does not prevent finding a changed offset`() throws {
     var drive = drive(SIMD3(-4, 7, 0))
     let found = try #require(try result(&drive, laps: 20) { $0 % 360 < 4 ? SIMD3(15, -10, 5) : .zero })
     #expect(headingError(drive, found.offset) < 0.5 * headingError(drive, stored.magnetometerOffset))
   }
 
-  @Test func `a calibration that was never made, or is no number, is left alone`() throws {
+  @Test func `a missing calibration or an invalid sample gives no refinement`() throws {
     #expect(MagneticOffsetRefiner(InertialCalibration()) == nil)
     var refiner = try #require(MagneticOffsetRefiner(stored))
     #expect(refiner.add(SIMD3(.nan, 0, 0), time: 0) == nil)

@@ -38,7 +38,9 @@ struct NavigationFilterTests {
   }
 
   /// A receiver at 9600 baud may need nine tenths of a second to send a fix and all its satellites.
-  @Test(arguments: [0.1, 0.3, 0.9]) func `fixes that come late cost nothing once they are there`(_ delay: Double) {
+  @Test(arguments: [0.1, 0.3, 0.9]) func `a fix that comes late gives the same estimate as one without delay`(
+    _ delay: Double
+  ) {
     var configuration = ConsistencyTests.configuration
     configuration.latestFix = 1.5
     let prompt = drive(.highway, seconds: 40, configuration)
@@ -50,7 +52,7 @@ struct NavigationFilterTests {
     #expect(late.filter.refusedCount == 0)
   }
 
-  @Test func `a fix that comes too late, or twice, is counted and changes nothing`() {
+  @Test func `a fix that comes too late, or twice, is counted and ignored`() {
     let once = drive()
     let twice = drive(change: { _, _ in (0, 2) })
     #expect(twice.errors == once.errors)
@@ -60,7 +62,9 @@ struct NavigationFilterTests {
     #expect(tooLate.filter.mode == .deadReckoning)
   }
 
-  @Test(arguments: [0.0, 10]) func `a fix that jumps is refused, whatever receivers' errors do`(_ correlation: Double) {
+  @Test(arguments: [0.0, 10]) func `a fix that jumps is refused, whatever error the receiver states`(
+    _ correlation: Double
+  ) {
     var configuration = ConsistencyTests.configuration
     configuration.correlationTime = correlation
     let journey = drive(
@@ -74,7 +78,8 @@ struct NavigationFilterTests {
     #expect(journey.filter.mode == .fused)
   }
 
-  @Test func `a receiver that insists is believed after seven seconds, and again when it tells the truth`() {
+  @Test
+  func `a receiver that keeps reporting another place is believed after seven seconds, and again once it is right`() {
     let journey = drive(
       seconds: 60,
       change: { fix, time in
@@ -86,7 +91,7 @@ struct NavigationFilterTests {
     #expect(journey.errors[55 * 50] < 10)
   }
 
-  @Test func `without fixes it says so, and its sigma grows with its error`() throws {
+  @Test func `without fixes the filter reports dead reckoning, and its sigma grows with its error`() throws {
     let journey = drive(seconds: 50, change: { _, time in (time > 20 ? 1000 : 0, 1) })
     #expect(journey.filter.mode == .deadReckoning)
     #expect(try abs(#require(journey.filter.deadReckoningSince) - 20) < 0.01)
@@ -95,7 +100,7 @@ struct NavigationFilterTests {
     #expect(journey.errors.last! < 4 * sigma.length)
   }
 
-  @Test func `a gap in the samples ends navigation, and it begins again by itself`() {
+  @Test func `a gap in the samples ends navigation, which then starts again by itself`() {
     let journey = drive(
       .city, seconds: 60,
       sample: { _, _, time in time < 20 || time > 22 })
@@ -106,7 +111,7 @@ struct NavigationFilterTests {
     #expect(journey.filter.mode == .fused)
   }
 
-  @Test func `a gyroscope at its limit for a while does no lasting harm`() {
+  @Test func `a gyroscope that is at its limit for a while causes no lasting error`() {
     let journey = drive(
       seconds: 70,
       sample: { gyroscope, _, time in
@@ -116,7 +121,7 @@ struct NavigationFilterTests {
     #expect(journey.errors.last! < 8)
   }
 
-  @Test func `any input leads to finite numbers`() {
+  @Test func `any input gives finite numbers`() {
     var random = RandomNumbers(seed: 99)
     let poison: [Double] = [.nan, .infinity, -.infinity, 0, -0.0, 1e300, -1e300, 1e-300, 1e9, 5]
     var filter = NavigationFilter(ConsistencyTests.configuration)
@@ -155,7 +160,7 @@ struct NavigationFilterTests {
     }
   }
 
-  @Test func `a clock that starts again is followed`() {
+  @Test func `navigation continues after the clock of the samples restarts`() {
     var journey = SimulatedJourney(.city, seed: 3, noise: ConsistencyTests.configuration.noise)
     var filter = NavigationFilter(ConsistencyTests.configuration)
     for step in 1...(60 * 50) {
@@ -172,7 +177,7 @@ struct NavigationFilterTests {
     #expect(journey.truth.position.offset(from: filter.solution!.position).length < 5)
   }
 
-  @Test func `two fixes between two samples are both taken`() {
+  @Test func `two fixes between two samples are both used`() {
     func run(_ both: Bool) -> SIMD3<Double> {
       var journey = SimulatedJourney(.parked, seed: 3, noise: ConsistencyTests.configuration.noise)
       var filter = NavigationFilter(ConsistencyTests.configuration)
@@ -192,7 +197,7 @@ struct NavigationFilterTests {
     #expect(run(true).x < 0.8 * run(false).x)
   }
 
-  @Test func `the same journey gives the same bits`() {
+  @Test func `the same journey gives the same result bit for bit`() {
     #expect(drive().errors.map(\.bitPattern) == drive().errors.map(\.bitPattern))
   }
 
@@ -216,7 +221,7 @@ struct NavigationFilterTests {
   }
 
   @Test(arguments: [SimulatedJourney.Scenario.highway, .city, .stopAndGo, .walking])
-  func `a moving board soon has a heading, and a true one`(_ scenario: SimulatedJourney.Scenario) throws {
+  func `a moving board soon has a right heading`(_ scenario: SimulatedJourney.Scenario) throws {
     var journey = SimulatedJourney(scenario, seed: 2, noise: ConsistencyTests.configuration.noise)
     var filter = NavigationFilter(ConsistencyTests.configuration)
     var aligned = Double.infinity
@@ -235,7 +240,7 @@ struct NavigationFilterTests {
 
   /// The hub starts in a bend, where the sideways force tilts the apparent vertical by forty degrees.
   @Test(arguments: [false, true])
-  func `a board that wakes in a bend states its error correctly, and recovers soon`(_ isVehicle: Bool) throws {
+  func `a board that starts in a bend states its error correctly, and recovers soon`(_ isVehicle: Bool) throws {
     for seed in UInt64(1)...10 {
       var configuration = ConsistencyTests.configuration
       configuration.isVehicle = isVehicle
@@ -258,7 +263,7 @@ struct NavigationFilterTests {
     }
   }
 
-  @Test func `without motion the heading stays unknown, and is called so`() {
+  @Test func `without motion the heading is reported as unknown`() {
     var journey = SimulatedJourney(.parked, seed: 5, noise: ConsistencyTests.configuration.noise)
     var filter = NavigationFilter(ConsistencyTests.configuration)
     for step in 1...(60 * 50) {
@@ -317,7 +322,7 @@ struct LinearizationTests {
       a: a.accelerometerBias - b.accelerometerBias)
   }
 
-  @Test func `an error grows as the covariance says`() {
+  @Test func `an error grows as the covariance states`() {
     let (gyroscope, accelerometer) = (SIMD3(0.1, -0.2, 0.4), SIMD3(1.0, -2, -9.5))
     var quiet = NavigationFilter.Noise()
     (quiet.acceleration, quiet.rate, quiet.gyroscopeScale) = (0, 0, 0)
@@ -348,7 +353,7 @@ struct LinearizationTests {
     }
   }
 
-  @Test func `a measurement depends on the errors as H says`() {
+  @Test func `a measurement depends on the errors as its matrix H states`() {
     let arm = SIMD3(0.5, -0.3, 0.8)
     let rate = SIMD3(0.3, -0.1, 0.5)
     let place = solution.position.moved(by: SIMD3(3, -2, 1))

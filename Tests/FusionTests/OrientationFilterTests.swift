@@ -33,7 +33,7 @@ struct OrientationFilterTests {
 
   /// A level board in a right bend with this acceleration.
   @Test(arguments: [0.0, 1, 3, 5, 8])
-  func `in a bend roll is as wrong as its sigma says, and at rest it is right`(_ acceleration: Double) {
+  func `in a bend the roll's error agrees with its sigma, and at rest the roll is right`(_ acceleration: Double) {
     var filter = OrientationFilter(interval: OrientationFilterTests.interval)
     #expect(filter.inclinationSigma == .pi)
     for index in 0..<1000 {
@@ -50,7 +50,7 @@ struct OrientationFilterTests {
     if acceleration == 0 { #expect(filter.inclinationSigma < 0.03) }
   }
 
-  @Test func `a sensor at rest is levelled at once, and its gyroscope's bias is learnt in seconds`() {
+  @Test func `a sensor at rest is levelled at once, and its gyroscope's bias is learned in seconds`() {
     var filter = OrientationFilter(interval: OrientationFilterTests.interval)
     let attitude = Quaternion(roll: 0.4, pitch: -0.2, yaw: 0)
     // Three degrees per second, possible for a cold sensor.
@@ -68,7 +68,7 @@ struct OrientationFilterTests {
   }
 
   @Test(arguments: [2.0, 50, 200, 1000])
-  func `a tumbling sensor is followed at any rate`(_ hertz: Double) {
+  func `a tumbling sensor is tracked at any rate`(_ hertz: Double) {
     let interval = 1 / hertz
     var filter = OrientationFilter(interval: interval)
     var sensor = Tumbling()
@@ -82,7 +82,7 @@ struct OrientationFilterTests {
     #expect(angle(filter.attitude, sensor.attitude) < (hertz < 10 ? 6 : 1.5))
   }
 
-  @Test func `a magnet fixed to the sensor is found and subtracted`() {
+  @Test func `the field of a magnet fixed to the sensor is found and subtracted`() {
     var filter = OrientationFilter(interval: OrientationFilterTests.interval)
     var sensor = Tumbling()
     let magnet = SIMD3(12.0, -20, 15)
@@ -97,7 +97,7 @@ struct OrientationFilterTests {
   }
 
   @Test(arguments: [0.0, 0.01, 0.03], [false, true])
-  func `a magnetometer's delay is learnt from quick turns`(_ delay: Double, _ hasHardIron: Bool) {
+  func `a magnetometer's delay is learned from quick turns`(_ delay: Double, _ hasHardIron: Bool) {
     let interval = OrientationFilterTests.interval
     var filter = OrientationFilter(interval: interval)
     var attitude = Quaternion.identity
@@ -118,7 +118,7 @@ struct OrientationFilterTests {
     #expect(angle(filter.attitude, attitude) < 1.5)
   }
 
-  @Test func `the force belongs to the middle of the interval`() {
+  @Test func `a measured force applies to the middle of its interval`() {
     let interval = 0.01
     var filter = OrientationFilter(interval: interval)
     var attitude = Quaternion.identity
@@ -133,7 +133,7 @@ struct OrientationFilterTests {
     #expect(angle(filter.attitude, attitude) < 0.1)
   }
 
-  @Test func `a magnet that stands in the room turns nothing`() {
+  @Test func `a magnet in the surroundings does not turn the heading`() {
     var filter = OrientationFilter(interval: OrientationFilterTests.interval)
     var sensor = Tumbling()
     for step in 0..<(60 * 200) {
@@ -150,7 +150,7 @@ struct OrientationFilterTests {
     #expect(filter.hardIronMicrotesla == .zero)
   }
 
-  @Test func `a pause costs the heading and nothing else`() {
+  @Test func `a pause in the samples loses only the heading`() {
     var filter = OrientationFilter(interval: OrientationFilterTests.interval)
     var sensor = Tumbling()
     for step in 0..<(40 * 200) {
@@ -162,7 +162,7 @@ struct OrientationFilterTests {
     #expect(angle(filter.attitude, sensor.attitude) < 3)
   }
 
-  @Test func `any input leads to finite numbers`() {
+  @Test func `any input gives finite numbers`() {
     var random = RandomNumbers(seed: 4)
     let poison: [Double] = [.nan, .infinity, -.infinity, 0, -0.0, 1e300, -1e300, 1e-300, 1e9, .leastNonzeroMagnitude]
     func value() -> Double { random.uniform() < 0.3 ? poison[Int(random.uniform() * 9.99)] : random.normal() * 10 }
@@ -182,7 +182,7 @@ struct OrientationFilterTests {
     }
   }
 
-  @Test func `another sensor that takes over in a bend keeps the level`() {
+  @Test func `a sensor that takes over in a bend keeps the level`() {
     var filter = OrientationFilter(interval: 0.01)
     for _ in 0..<2000 { filter.update(gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.81), seconds: 0.01) }
     filter.changeSensor(interval: 0.005)

@@ -48,13 +48,13 @@ struct PlausibilityTests {
   }
 
   @Test(arguments: [1, 2])
-  func `one wrong pressure or two move the height by less than three sigma`(_ count: Int) throws {
+  func `one or two wrong pressures change the height by less than three sigma`(_ count: Int) throws {
     let wrong = Array(repeating: 79_500.0, count: count)
     let (_, worst) = try height(after: wrong + Array(repeating: pressure(50), count: 20) + wrong, truth: 50)
     #expect(worst < 3)
   }
 
-  @Test func `a lift that climbs 20 m within a second is followed`() throws {
+  @Test func `the height follows a lift that climbs 20 m within a second`() throws {
     let climb = (0..<20).map { pressure(50 + Double($0)) }
     var (estimator, _) = try height(after: climb, truth: 70)
     let found = try #require(estimator.state(at: at(63)).position?.value.altitudeHAEMetres)
@@ -62,7 +62,7 @@ struct PlausibilityTests {
     #expect(!estimator.hasWrongPressure)
   }
 
-  @Test func `half of the air's pressure is named and not fused`() throws {
+  @Test func `a barometer that measures half of the air's pressure is reported and not fused`() throws {
     var estimator = StateEstimator()
     for second in 0..<30 {
       estimator.update(air: air(pressure(50) / 2), at: at(Double(second)))
@@ -84,7 +84,7 @@ struct PlausibilityTests {
   }
 
   @Test(arguments: [1, 2])
-  func `a magnetometer's samples at full scale turn no heading`(_ count: Int) {
+  func `a magnetometer's samples at full scale do not turn the heading`(_ count: Int) {
     for isFirstSecond in [true, false] {
       var filter = OrientationFilter(interval: 0.01, magneticStrength: 49.2)
       let attitude = Quaternion(roll: 0.1, pitch: -0.2, yaw: 1)
@@ -158,7 +158,7 @@ struct PlausibilityTests {
     return place
   }
 
-  @Test func `an inertial sensor that repeats itself in a bend is noticed and not fused`() throws {
+  @Test func `an IMU that repeats its values in a bend is noticed and not fused`() throws {
     var noticed: Double?
     drive(seconds: 75, isStuck: { $0 > 62 && $0 <= 67 }) { time, estimator, _ in
       if estimator.inertialFault == .repeats { noticed = noticed ?? time }
@@ -173,7 +173,7 @@ struct PlausibilityTests {
   }
 
   @Test(arguments: [0.5, 2])
-  func `an accelerometer of another scale is named and not fused`(_ scale: Double) throws {
+  func `an accelerometer with a wrong scale is reported and not fused`(_ scale: Double) throws {
     // At rest, and while moving without a stop.
     var still = StateEstimator()
     var random = RandomNumbers(seed: 8)
@@ -205,7 +205,7 @@ struct PlausibilityTests {
     }
   }
 
-  @Test func `a computed recording that repeats itself from the start on is fused`() {
+  @Test func `a computed recording whose values repeat from the start is fused`() {
     var filter = NavigationFilter()
     for step in 0..<3000 {
       filter.update(

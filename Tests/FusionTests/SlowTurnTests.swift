@@ -62,7 +62,7 @@ struct SlowTurnTests {
   ]
 
   @Test(arguments: [0.5, 1, 2, 3, 3.5], [true, false])
-  func `a turn of 90 s about any axis is a turn`(_ degreesPerSecond: Double, _ hasCompass: Bool) {
+  func `a turn of 90 s about any axis does not count as a bias`(_ degreesPerSecond: Double, _ hasCompass: Bool) {
     for axis in SlowTurnTests.axes {
       var rig = Rig(hasCompass: hasCompass, bias: SIMD3(0.3, -0.2, 0.4) * SlowTurnTests.degree)
       _ = rig.turn(.zero, seconds: 40)
@@ -76,7 +76,7 @@ struct SlowTurnTests {
     }
   }
 
-  @Test func `with a compass a bias that jumps is followed, and a turn from the start on is none`() {
+  @Test func `with a compass, the filter follows a bias that jumps, and takes no turn from the start as a bias`() {
     var rig = Rig(hasCompass: true, bias: .zero)
     _ = rig.turn(.zero, seconds: 40)
     rig.bias = SIMD3(0, 0, 2) * SlowTurnTests.degree
@@ -87,7 +87,7 @@ struct SlowTurnTests {
     #expect(worst < 5 && rig.filter.gyroscopeBias.length < 0.3 * SlowTurnTests.degree)
   }
 
-  @Test func `without one, what was learnt in a turn is corrected soon after it`() {
+  @Test func `without a compass, a bias learned wrongly in a turn is corrected soon after the turn`() {
     var rig = Rig(hasCompass: false, bias: .zero)
     // This turn cannot be distinguished from a bias.
     _ = rig.turn(SIMD3(0, 0, 3) * SlowTurnTests.degree, seconds: 20)

@@ -13,7 +13,7 @@ struct StateEstimatorTests {
     return configuration
   }
 
-  @Test func `follows a driving vehicle's roll, pitch and heading`() {
+  @Test func `the estimator follows a driving vehicle's roll, pitch and heading`() {
     let world = World(start: start)
     var estimator = StateEstimator(configuration)
     var worstTilt = 0.0
@@ -46,7 +46,7 @@ struct StateEstimatorTests {
     #expect(state.attitude?.value.headingSigmaRadians == nil)
   }
 
-  @Test func `a stale fix is left out, and its age is told while it is not`() {
+  @Test func `a state contains the age of its fix, and leaves out a fix that is too old`() {
     let world = World(start: start)
     var estimator = StateEstimator(configuration)
     feedFix(world.truth(at: start), start, &estimator)
@@ -62,7 +62,7 @@ struct StateEstimatorTests {
   ///   - interval: the time between epochs, seconds
   ///   - bridge: the number of epochs without a position that do not count as a loss; one more does
   @Test(arguments: [(interval: 1.0, bridge: 1), (0.1, 15), (5, 1), (10, 1)])
-  func `a position stays over a bridge, and goes once the receiver says that it has lost it`(
+  func `a short gap between positions keeps the last one, and a longer loss removes it`(
     interval: Double, bridge: Int
   ) {
     let world = World(start: start)
@@ -152,7 +152,7 @@ struct StateEstimatorTests {
     #expect(yaws[0] > 0.2 && abs(yaws[0] - yaws[1]) < 0.02, "\(yaws)")
   }
 
-  @Test func `senseless measurements change nothing`() {
+  @Test func `impossible measurements change nothing`() {
     var estimator = StateEstimator(configuration)
     for (step, value) in [Double.nan, .infinity, 0, 1e300, -9.81].enumerated() {
       estimator.update(

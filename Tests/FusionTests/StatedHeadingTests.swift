@@ -50,7 +50,7 @@ struct StatedHeadingTests {
 
   private func sigmaDegrees(_ filter: NavigationFilter) -> Double? { filter.headingSigma.map { $0 * 180 / .pi } }
 
-  @Test(arguments: [false, true]) func `a board at rest without a compass has its heading from the first fix on`(
+  @Test(arguments: [false, true]) func `a board at rest without a compass gets its heading from the first fix`(
     _ isVehicle: Bool
   ) throws {
     let without = stand(5, isVehicle: isVehicle) { _, _ in nil }
@@ -61,7 +61,7 @@ struct StatedHeadingTests {
     #expect(try #require(sigmaDegrees(with.filter)) < 0.6)
   }
 
-  @Test(arguments: [-20.0, -1, 3, 40]) func `it follows a turn on the spot`(_ turn: Double) throws {
+  @Test(arguments: [-20.0, -1, 3, 40]) func `a stated heading follows a turn on the spot`(_ turn: Double) throws {
     let (filter, errors) = stand(60, turn: turn) { second, truth in
       // The stated heading has half a degree of noise.
       StatedHeading(degrees: truth + (second % 2 == 0 ? 0.5 : -0.5), sigmaDegrees: 0.5)
@@ -70,7 +70,7 @@ struct StatedHeadingTests {
     #expect(try #require(sigmaDegrees(filter)) < 1)
   }
 
-  @Test func `a receiver that errs for a while makes nothing more certain than it is`() throws {
+  @Test func `a receiver with a lasting heading error does not make the stated error too small`() throws {
     let (filter, errors) = stand(60, correlationTime: 10) { _, truth in
       StatedHeading(degrees: truth + 1.5, sigmaDegrees: 1)
     }
@@ -78,14 +78,14 @@ struct StatedHeadingTests {
     #expect(try #require(errors.last) < 3 * sigma, "\(errors.last ?? 0) at \(sigma)")
   }
 
-  @Test func `a single heading that is wrong is refused`() {
+  @Test func `a single wrong heading is refused`() {
     let (_, errors) = stand(60) { second, truth in
       StatedHeading(degrees: truth + (second == 40 ? 60 : 0), sigmaDegrees: 0.5)
     }
     #expect(errors.allSatisfy { $0 < 1 }, "\(errors.max() ?? 0)")
   }
 
-  @Test func `headings that stay different are taken in the end`() {
+  @Test func `headings that stay different are accepted in the end`() {
     let (_, errors) = stand(60) { second, truth in
       StatedHeading(degrees: truth + (second > 20 ? 60 : 0), sigmaDegrees: 0.5)
     }
@@ -163,7 +163,7 @@ struct StatedHeadingTests {
     #expect(metres < 10 && degrees < 5, "\(metres) m, \(degrees) degrees")
   }
 
-  @Test func `a fix that feigns a position feigns a heading, and an invalid number is no heading`() {
+  @Test func `a heading of an untrusted fix or with an invalid number is not used`() {
     let feigned = stand(5, trust: .doubted) { _, _ in StatedHeading(degrees: 90, sigmaDegrees: 0.5) }
     #expect(feigned.filter.headingSigma == nil)
     for wrong in [
@@ -172,7 +172,7 @@ struct StatedHeadingTests {
     ] { #expect(stand(5) { _, _ in wrong }.filter.headingSigma == nil) }
   }
 
-  @Test func `it counts for more than a compass that points elsewhere`() {
+  @Test func `a stated heading has more weight than a compass that disagrees`() {
     // The magnetic field implies a heading of 30 degrees.
     let angle = 30 * Double.pi / 180
     let field = SIMD3(20 * cos(angle), -20 * sin(angle), 43)
