@@ -28,7 +28,7 @@ struct SeedTests {
     "\u{e0001}", "é", "🚀", "\u{fffe}", "\u{10ffff}",
   ]
 
-  @Test(.timeLimit(.minutes(10))) func `names made of all that means something are read back as they are`() {
+  @Test(.timeLimit(.minutes(10))) func `names made of characters with special meanings are read back unchanged`() {
     var random = SeededRandom()
     for _ in 0..<20_000 {
       let count = Int.random(in: 0...12, using: &random)
