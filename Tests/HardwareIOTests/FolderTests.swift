@@ -17,7 +17,7 @@ struct FolderTests {
     try Folder("\(path)/\(name)", of: .own, makingWith: mode)
   }
 
-  @Test func `a folder is made for its owner alone, and is the same the next time`() throws {
+  @Test func `a folder is created for its owner only, and used again the next time`() throws {
     let folder = try own()
     #expect(OtherUser.mode(of: folder.path) == 0o700)
     try folder.replace("file", with: Array("one".utf8))
@@ -31,7 +31,7 @@ struct FolderTests {
   }
 
   @Test(arguments: [0o770, 0o702, 0o1777] as [UInt32])
-  func `a folder that others can write to is refused, with the command that mends it`(_ mode: UInt32) throws {
+  func `a folder that others can write to is refused, with the command that corrects it`(_ mode: UInt32) throws {
     _ = try own()
     #expect(chmod("\(path)/own", mode) == 0)
     let error = #expect(throws: FolderError.self) { try own() }
@@ -72,7 +72,7 @@ struct FolderTests {
     #expect(Files.names(in: "\(path)/other").isEmpty)
   }
 
-  @Test func `one process has the lock, which others cannot open`() throws {
+  @Test func `one process holds the lock, whose file other users cannot open`() throws {
     let folder = try own()
     let lock = try #require(try folder.lock("lock"))
     #expect(OtherUser.mode(of: "\(folder.path)/lock") == 0o600)
@@ -87,7 +87,7 @@ struct FolderTests {
     close(old)
   }
 
-  @Test func `a link of the user's own is followed, to a folder that is checked`() throws {
+  @Test func `a link of the same user is followed, and the folder that it leads to is checked`() throws {
     let folder = try own()
     #expect(symlink("own", "\(path)/link") == 0)
     let linked = try Folder("\(path)/link", of: .own)
@@ -103,7 +103,7 @@ struct FolderTests {
   }
 
   @Test(.enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
-  func `a folder that another user has made is not trusted`() throws {
+  func `files and folders of another user are not trusted`() throws {
     try OtherUser.require()
     let folder = try own()
     try folder.replace("file", with: [1])

@@ -27,7 +27,7 @@ struct IIOAttributesTests {
       Choice("[1 1 200]", 99.5, "100"), Choice("[1 1 200]", 100, "100"), Choice("[1 1 200]", 300, "200"),
       Choice("[1 1 200]", 0.2, "1"), Choice("[0.5 0.25 10]", 1.1, "1.250000"), Choice("[10 0 100]", 33.3, "33.300000"),
     ])
-  func `the slowest rate is chosen that is not slower than the requested one`(_ choice: Choice) throws {
+  func `the chosen rate is the slowest one that is at least the requested rate`(_ choice: Choice) throws {
     let choices = try #require(IIOChoices(choice.choices))
     #expect(choices.slowest(for: choice.choice).text == choice.text)
   }
@@ -38,15 +38,15 @@ struct IIOAttributesTests {
       Choice("0.000133090 0.000266181", 1e-9, "0.000133090"), Choice("1 10", 4, "10"), Choice("1 10", 3, "1"),
       Choice("[0 0.5 10]", 3.3, "3.500000"),
     ])
-  func `the scale is chosen that is nearest, as a ratio`(_ choice: Choice) throws {
+  func `the chosen scale is the nearest one, as a ratio`(_ choice: Choice) throws {
     let choices = try #require(IIOChoices(choice.choices))
     #expect(choices.nearest(to: choice.choice).text == choice.text)
   }
 
   @Test(arguments: ["", " ", "fast", "1 x", "0", "0 0.0", "nan", "[1 2]", "[1 1 2 3]", "[5 1 2]", "[]", "[0 0 0]"])
-  func `a text that is neither a list nor a range is no choice`(_ text: String) { #expect(IIOChoices(text) == nil) }
+  func `a text that is neither a list nor a range gives no choices`(_ text: String) { #expect(IIOChoices(text) == nil) }
 
-  @Test func `a mount matrix turns, and may mirror`() throws {
+  @Test func `a mount matrix rotates, and may mirror`() throws {
     let turning = try #require(IIOMountMatrix("0, 1, 0; 1, 0, 0; 0, 0, -1"))
     #expect(turning.apply(SIMD3(1, 2, 3)) == SIMD3(2, 1, -3) && !turning.mirrors)
     #expect(IIOMountMatrix("1, 0, 0; 0, 1, 0; 0, 0, -1")?.mirrors == true)
@@ -60,7 +60,7 @@ struct IIOAttributesTests {
       "1, 0, 0; 0, 1, 0; 0, 0, 2", "1, 0, 0; 1, 0, 0; 0, 0, 1", "0, 0, 0; 0, 0, 0; 0, 0, 0",
       "1, 0, 0; 0, 1, 0; 0, 1, 0", "1, 0, 0; 0, 1, 0; nan, 0, 1",
     ])
-  func `a matrix with any other effect is refused`(_ text: String) { #expect(IIOMountMatrix(text) == nil) }
+  func `a matrix that does anything else is refused`(_ text: String) { #expect(IIOMountMatrix(text) == nil) }
 
   /// A sensor with the given files and those that all sensors have.
   private func device(_ tree: IIOTree, _ files: [String: String]) throws -> IIODevice {
@@ -68,7 +68,7 @@ struct IIOAttributesTests {
     return try IIODevice.find(IIODeviceName("chip"), in: tree.system)
   }
 
-  @Test func `a channel's own scale goes before that of all of its type`() throws {
+  @Test func `a channel's own scale takes precedence over the scale of its type`() throws {
     let tree = IIOTree()
     let device = try device(tree, ["in_accel_scale": "0.5", "in_accel_x_scale": "0.25", "in_temp_scale": "3"])
     #expect(try device.number("scale", of: "in_accel_x") == 0.25)
@@ -78,13 +78,13 @@ struct IIOAttributesTests {
   }
 
   @Test(arguments: ["in_accel_x_mount_matrix", "in_accel_mount_matrix", "in_mount_matrix", "mount_matrix"])
-  func `a mount matrix is found wherever a driver has it`(_ file: String) throws {
+  func `a mount matrix is found wherever a driver provides it`(_ file: String) throws {
     let tree = IIOTree()
     let device = try device(tree, [file: "0, 1, 0; -1, 0, 0; 0, 0, 1"])
     #expect(try device.mountMatrix(of: "in_accel_x").apply(SIMD3(1, 2, 3)) == SIMD3(2, -1, 3))
   }
 
-  @Test func `without a mount matrix nothing turns, and a wrong one is refused`() throws {
+  @Test func `without a mount matrix axes stay unchanged, and an invalid one is refused`() throws {
     let tree = IIOTree()
     let device = try device(tree, ["in_magn_mount_matrix": "0, 0, 0; 0, 0, 0; 0, 0, 0"])
     #expect(try device.mountMatrix(of: "in_accel_x") == .identity)
@@ -96,7 +96,7 @@ struct IIOAttributesTests {
     }
   }
 
-  @Test func `text where a number should be is refused with the file's name`() throws {
+  @Test func `text in place of a number is refused with the file's name`() throws {
     let tree = IIOTree()
     let device = try device(tree, ["in_accel_scale": "much"])
     #expect {
@@ -106,7 +106,7 @@ struct IIOAttributesTests {
     }
   }
 
-  @Test func `a rate is written as the kernel has it, read back, and changed back`() throws {
+  @Test func `a rate is set to one of the kernel's choices, read back, and restored`() throws {
     let tree = IIOTree()
     let device = try device(
       tree, ["in_accel_sampling_frequency": "12.5", "in_accel_sampling_frequency_available": "12.5 25 50 100"])
@@ -119,7 +119,7 @@ struct IIOAttributesTests {
     #expect(tree.journal.dropFirst() == ["iio:device0/in_accel_sampling_frequency = 12.5"])
   }
 
-  @Test func `a rate of which the kernel names no choices is written as it is`() throws {
+  @Test func `a rate is written as requested if the kernel lists no choices`() throws {
     let tree = IIOTree()
     let device = try device(tree, ["sampling_frequency": "10"])
     var changes = IIOChanges(tree)
@@ -129,7 +129,7 @@ struct IIOAttributesTests {
       tree.journal == ["iio:device0/sampling_frequency = 20", "iio:device0/sampling_frequency = 12.500000"])
   }
 
-  @Test func `a value is converted by the kernel, or from what it reads`() throws {
+  @Test func `a value is the kernel's converted one, or computed from its raw one`() throws {
     let tree = IIOTree()
     let device = try device(
       tree,

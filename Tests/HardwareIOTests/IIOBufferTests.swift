@@ -68,7 +68,7 @@ struct IIOBufferTests {
     "iio:device0/current_timestamp_clock = realtime",
   ]
 
-  @Test func `it is set up in this order, and everything is put back in the opposite one`() throws {
+  @Test func `a buffer is set up in a fixed order, and restored in the opposite order`() throws {
     tree.addTrigger(0, "mpu6050-dev0")
     let before = tree.settings(0)
     let buffer = try open()
@@ -82,7 +82,7 @@ struct IIOBufferTests {
     #expect(tree.readers(0) == 0 && buffer.fileDescriptor == -1)
   }
 
-  @Test func `it is closed with the last reference`() throws {
+  @Test func `a buffer is closed with its last reference`() throws {
     tree.addTrigger(0, "mpu6050-dev0")
     let before = tree.settings(0)
     do {
@@ -93,7 +93,7 @@ struct IIOBufferTests {
   }
 
   @Test(arguments: setUp.dropFirst())
-  func `after any refusal everything is put back, and it can be tried again`(_ entry: String) throws {
+  func `after any refusal all settings are restored, and a later attempt can succeed`(_ entry: String) throws {
     tree.addTrigger(0, "mpu6050-dev0")
     let before = tree.settings(0)
     tree.refuse(entry, .noPermission("that file", group: "i2c"))
@@ -110,7 +110,7 @@ struct IIOBufferTests {
     buffer.close()
   }
 
-  @Test func `a program that has the device already is named`() throws {
+  @Test func `the program that already uses the device is named`() throws {
     tree.refuse("open dev/iio:device0", .inUse("the node", holder: nil))
     func refusal() -> HardwareError? {
       do throws(HardwareError) {
@@ -125,7 +125,7 @@ struct IIOBufferTests {
     #expect(tree.journal == [])
   }
 
-  @Test func `a buffer that a killed program has enabled is stopped first`() throws {
+  @Test func `a buffer that a killed program enabled is stopped first`() throws {
     tree.addTrigger(0, "mpu6050-dev0")
     tree.add("sys/bus/iio/devices/iio:device0/buffer/enable", "1")
     pipe.write([1, 2, 3, 4, 5])
@@ -146,7 +146,7 @@ struct IIOBufferTests {
     #expect(tree.says("iio:device0/buffer/enable") == "0")
   }
 
-  @Test func `a kernel that refuses the monotonic clock is no use`() {
+  @Test func `a kernel that refuses the monotonic clock is reported`() {
     tree.refuse("iio:device0/current_timestamp_clock = monotonic", .system("writing", errno: EINVAL))
     #expect(
       throws: HardwareError.system(
@@ -154,7 +154,7 @@ struct IIOBufferTests {
     ) { try open() }
   }
 
-  @Test func `a kernel that does not know clocks is no use`() {
+  @Test func `a kernel without a choice of clocks is reported`() {
     tree.refuse("iio:device0/current_timestamp_clock = monotonic", .notFound("the file"))
     #expect(
       throws: HardwareError.unsupported(
@@ -162,7 +162,7 @@ struct IIOBufferTests {
     ) { try open() }
   }
 
-  @Test func `a device without a time in its scans is refused before anything is done`() {
+  @Test func `a device without a time in its scans is refused before any setting changes`() {
     unlink("\(tree.root)/sys/bus/iio/devices/iio:device0/scan_elements/in_timestamp_en")
     #expect(throws: HardwareError.unsupported("IIO device 'mpu6050' at 0x68 has no timestamp channel")) {
       try open()
@@ -170,7 +170,7 @@ struct IIOBufferTests {
     #expect(tree.journal == [])
   }
 
-  @Test func `an old kernel without a watermark will do`() throws {
+  @Test func `an old kernel without a watermark is accepted`() throws {
     tree.addTrigger(0, "mpu6050-dev0")
     unlink("\(tree.root)/sys/bus/iio/devices/iio:device0/buffer/watermark")
     let buffer = try open()
@@ -178,7 +178,7 @@ struct IIOBufferTests {
     buffer.close()
   }
 
-  @Test func `the other name of a chip's own trigger is known too, and one that is set stays`() throws {
+  @Test func `the other name of a chip's own trigger is recognised, and a trigger that is already set stays`() throws {
     tree.addTrigger(3, "mpu6050-trigger")
     tree.add("sys/bus/iio/devices/iio:device0/trigger/current_trigger", "mpu6050-trigger")
     let buffer = try open()
@@ -193,13 +193,13 @@ struct IIOBufferTests {
       // The triggers are of another device, of another chip, and of another interrupt of the chip.
       ("mpu6050-dev1", "i2c-1/1-0068"), ("mpu6050-dev0", "i2c-1/1-0069"), ("mpu6050-any-motion-dev0", "i2c-1/1-0068"),
     ])
-  func `a trigger that is another's is not taken`(_ name: String, _ chip: String) throws {
+  func `another chip's trigger is not used`(_ name: String, _ chip: String) throws {
     tree.addTrigger(0, name, chip: chip)
     #expect(try IIODevice.find(IIODeviceName("mpu6050"), in: tree.system).needsTimer)
     #expect(throws: HardwareError.unsupported("IIO device 'mpu6050' at 0x68 needs a trigger")) { try open() }
   }
 
-  @Test func `a chip with a FIFO of its own needs no trigger`() throws {
+  @Test func `a chip with its own FIFO needs no trigger`() throws {
     IIOBufferTests.removeTriggers(tree)
     let buffer = try open()
     #expect(!buffer.device.needsTimer)
@@ -213,7 +213,7 @@ struct IIOBufferTests {
     rmdir(folder)
   }
 
-  @Test func `a timer triggers a chip without an interrupt line, and is removed once nobody uses it`() throws {
+  @Test func `a timer triggers a chip without an interrupt line, and is removed after use`() throws {
     let before = tree.settings(0)
     var buffer: IIOBuffer? = try openWithTimer()
     #expect(tree.says("iio:device0/trigger/current_trigger") == "sensorhub-0")
@@ -227,14 +227,14 @@ struct IIOBufferTests {
     #expect(tree.timers == [] && tree.journal == ["remove config/iio/triggers/hrtimer/sensorhub-0"])
   }
 
-  @Test func `a timer that a hub that was killed has left as the trigger is nothing to go back to`() throws {
+  @Test func `a timer that a killed hub left as the trigger is not restored`() throws {
     tree.add("sys/bus/iio/devices/iio:device0/trigger/current_trigger", "sensorhub-0")
     let buffer = try openWithTimer()
     buffer.close()
     #expect(tree.says("iio:device0/trigger/current_trigger") == "")
   }
 
-  @Test func `a driver that takes no timer says so`() {
+  @Test func `a driver that accepts no timer is reported`() {
     tree.refuse("iio:device0/trigger/current_trigger = sensorhub-0", .system("writing", errno: EINVAL))
     #expect {
       try openWithTimer()
@@ -246,7 +246,7 @@ struct IIOBufferTests {
     #expect(tree.timers == [])
   }
 
-  @Test func `scans are read with their time, oldest first, and as many as are wanted`() throws {
+  @Test func `scans are read with their times, oldest first, up to the requested number`() throws {
     tree.addTrigger(0, "mpu6050-dev0")
     let buffer = try open()
     let stop = StopSignal()
@@ -273,7 +273,7 @@ struct IIOBufferTests {
     #expect(throws: HardwareError.disconnected("IIO device 'mpu6050' at 0x68")) { try read(1) }
   }
 
-  @Test func `scans are read whole, as they are, into a buffer of the caller's`() throws {
+  @Test func `complete scans are read unchanged into the caller's buffer`() throws {
     tree.addTrigger(0, "mpu6050-dev0")
     let buffer = try open()
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 40, alignment: 8)
@@ -286,7 +286,7 @@ struct IIOBufferTests {
     buffer.close()
   }
 
-  @Test func `scans of another length than expected are refused`() throws {
+  @Test func `scans of an unexpected length are refused`() throws {
     tree.addTrigger(0, "mpu6050-dev0")
     let buffer = try open()
     pipe.write(scan(1, 2, 3, at: 4) + [5])

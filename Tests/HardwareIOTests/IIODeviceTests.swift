@@ -17,7 +17,7 @@ struct IIODeviceTests {
     #expect(IIODevice.all(in: tree.system).map(\.number) == [2, 10, 11])
   }
 
-  @Test func `those of the same name are told apart by address, label and place`() throws {
+  @Test func `sensors with the same name are distinguished by address, label and place`() throws {
     let tree = IIOTree()
     tree.addDevice(0, "mpu6050", chip: "i2c-1/1-0068", ["label": "left"])
     tree.addDevice(1, "mpu6050", chip: "i2c-1/1-0069", ["label": "right"])
@@ -32,7 +32,7 @@ struct IIODeviceTests {
     ) { try find(tree, IIODeviceName("mpu6050")) }
   }
 
-  @Test func `where there is none, those that there are are named`() {
+  @Test func `if no sensor has the name, the error lists the existing ones`() {
     let tree = IIOTree()
     #expect(throws: HardwareError.notFound("IIO device 'mpu6050' at 0x68: the kernel has no IIO device")) {
       try find(tree, IIODeviceName("mpu6050", address: 0x68))
@@ -53,13 +53,13 @@ struct IIODeviceTests {
       ("i2c-1/1-006a", 0x6A), ("i2c-22/22-0077", 0x77), ("i2c-1/1-a050", nil), ("spi0/spi0.0", nil),
       ("platform/chip-0068", nil), ("i2c-1/1-68", nil),
     ] as [(String, UInt8?)])
-  func `the address is that of the chip's folder`(_ chip: String, _ address: UInt8?) throws {
+  func `a sensor's address is that of its chip's folder`(_ chip: String, _ address: UInt8?) throws {
     let tree = IIOTree()
     tree.addDevice(0, "chip", chip: chip)
     #expect(try IIODevice.find(IIODeviceName("chip"), in: tree.system).address == address)
   }
 
-  @Test func `a channel is read from the scan's elements`() throws {
+  @Test func `a channel is read from the elements of the scan`() throws {
     let tree = IIOTree()
     tree.addDevice(0, "chip", ["in_temp_scale": "2.5", "in_temp_offset": "-4"])
     _ = tree.addScans(
@@ -75,7 +75,7 @@ struct IIODeviceTests {
     #expect(throws: HardwareError.self) { try device.channel("in_q") }
   }
 
-  @Test func `files that are not there, or not to be written to, say so`() {
+  @Test func `missing or read-only files are reported`() {
     let files = LinuxIIOFiles()
     #expect(throws: HardwareError.notFound("/no/such/file")) { try files.text("/no/such/file") }
     #expect(throws: HardwareError.notFound("/no/such/file")) { try files.write("1", to: "/no/such/file") }

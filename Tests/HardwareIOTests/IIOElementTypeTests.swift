@@ -42,7 +42,7 @@ struct IIOElementTypeTests {
     Case("be:s64/64>>0", [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFB], -5),
   ]
 
-  @Test(arguments: cases) func `a number is read as its type says`(_ one: Case) throws {
+  @Test(arguments: cases) func `a number is read in its stated type`(_ one: Case) throws {
     let channel = IIOChannel(name: "in_one", index: 0, type: try IIOElementType(one.text))
     let time = IIOChannel(name: "in_timestamp", index: 1, type: try IIOElementType("le:s64/64>>0"))
     let layout = try IIOScanLayout([channel], timestamp: time)

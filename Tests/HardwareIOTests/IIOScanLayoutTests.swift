@@ -16,7 +16,7 @@ struct IIOScanLayoutTests {
     IIOChannel(name: "in_timestamp", index: index, type: try IIOElementType(type))
   }
 
-  @Test func `three axes of two bytes are padded up to the time`() throws {
+  @Test func `three axes of two bytes are padded before the time`() throws {
     let layout = try IIOScanLayout(
       [channel(0, "be:s16/16>>0"), channel(1, "be:s16/16>>0"), channel(2, "be:s16/16>>0")], timestamp: timestamp(3))
     #expect(layout.byteCount == 16)
@@ -28,7 +28,7 @@ struct IIOScanLayoutTests {
     #expect(scan.at == MonotonicInstant(nanoseconds: time))
   }
 
-  @Test func `each element lies at a multiple of its own size`() throws {
+  @Test func `each element is aligned to its own size`() throws {
     let layout = try IIOScanLayout(
       [channel(0, "le:u8/8>>0"), channel(1, "le:s24/32>>8"), channel(2, "be:s16/16>>0")],
       timestamp: timestamp(3, "be:s64/64>>0"))
@@ -41,7 +41,7 @@ struct IIOScanLayoutTests {
     #expect(scan.at == MonotonicInstant(nanoseconds: time))
   }
 
-  @Test func `numbers lie in the order of their indexes, whatever order they are wanted in`() throws {
+  @Test func `numbers are stored in the order of their indexes, whatever the requested order`() throws {
     // The scan has a gyroscope and an accelerometer, with the MPU-6050's temperature before them.
     let layout = try IIOScanLayout(
       [4, 5, 6, 1, 2, 3, 0].map { try channel($0, "be:s16/16>>0") }, timestamp: timestamp(7))
@@ -52,7 +52,7 @@ struct IIOScanLayoutTests {
     #expect(layout.vector(3, of: scan) == SIMD3(10, 20, 30))
   }
 
-  @Test func `the time is the last, whatever its index`() throws {
+  @Test func `the time is the last element, whatever its index`() throws {
     let layout = try IIOScanLayout([channel(8, "le:s32/32>>0")], timestamp: timestamp(0))
     #expect(layout.byteCount == 16)
     let bytes = joined(Int32(-5).littleEndianBytes, [0, 0, 0, 0], time.littleEndianBytes)
@@ -60,12 +60,12 @@ struct IIOScanLayoutTests {
     #expect(scan[0] == -5 && scan.at == MonotonicInstant(nanoseconds: time))
   }
 
-  @Test func `a scan ends at a multiple of its largest element`() throws {
+  @Test func `a scan's length is a multiple of its largest element`() throws {
     let layout = try IIOScanLayout([channel(0, "le:s64/64>>0")], timestamp: timestamp(1, "le:s32/32>>0"))
     #expect(layout.byteCount == 16)
   }
 
-  @Test func `the offset is added first, then comes the scale`() throws {
+  @Test func `the offset is added before the scale is applied`() throws {
     let layout = try IIOScanLayout(
       [channel(0, "le:s16/16>>0", IIOConversion(scale: 2.941176, offset: 12421))], timestamp: timestamp(1))
     let bytes = joined(Int16(100).littleEndianBytes, [0, 0, 0, 0, 0, 0], time.littleEndianBytes)
@@ -73,7 +73,7 @@ struct IIOScanLayoutTests {
     #expect(abs(layout.value(0, of: scan) - 36826.464696) < 1e-6)
   }
 
-  @Test func `sixteen channels are the most`() throws {
+  @Test func `a scan has at most sixteen channels`() throws {
     let channels = try (0...16).map { try channel($0, "le:s16/16>>0") }
     #expect(try IIOScanLayout(Array(channels[..<16]), timestamp: timestamp(17)).byteCount == 40)
     #expect(throws: HardwareError.unsupported("a scan of 17 channels cannot be read")) {

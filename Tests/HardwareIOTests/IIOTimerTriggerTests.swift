@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct IIOTimerTriggerTests {
-  @Test func `a timer is made, set to its rate, and removed`() throws {
+  @Test func `a timer is created, set to its rate, and removed`() throws {
     let tree = IIOTree()
     tree.addTrigger(0, "mpu6050-dev0")
     let timer = try IIOTimerTrigger("sensorhub-0", hertz: 12.5, in: tree.system) { _ in Issue.record("a pause") }
@@ -19,7 +19,7 @@ struct IIOTimerTriggerTests {
       ])
   }
 
-  @Test func `a timer goes with the last reference`() throws {
+  @Test func `a timer is removed with its last reference`() throws {
     let tree = IIOTree()
     do {
       let timer = try IIOTimerTrigger("sensorhub-0", hertz: 100, in: tree.system) { _ in }
@@ -29,14 +29,14 @@ struct IIOTimerTriggerTests {
   }
 
   @Test(arguments: [(104, "104"), (200.0004, "200"), (33.3333, "33.333000"), (0.5, "0.500000")] as [(Double, String)])
-  func `a rate has three decimals, and whole ones none`(_ hertz: Double, _ text: String) throws {
+  func `a timer's rate is written with decimals unless it is a whole number`(_ hertz: Double, _ text: String) throws {
     let tree = IIOTree()
     let timer = try IIOTimerTrigger("t", hertz: hertz, in: tree.system) { _ in }
     #expect(tree.says("trigger0/sampling_frequency") == text)
     timer.close()
   }
 
-  @Test func `without the kernel's module the message says how to load it`() {
+  @Test func `without the kernel's module, the message says how to load it`() {
     let tree = IIOTree()
     tree.removeTimers()
     #expect {
@@ -47,7 +47,7 @@ struct IIOTimerTriggerTests {
     #expect(tree.journal == [])
   }
 
-  @Test func `a timer that was left behind is taken over, and removed`() throws {
+  @Test func `a timer that was left behind is used again, and removed`() throws {
     let tree = IIOTree()
     let lost = try IIOTimerTrigger("sensorhub-0", hertz: 100, in: tree.system) { _ in }
     tree.forgetJournal()
@@ -58,7 +58,7 @@ struct IIOTimerTriggerTests {
     lost.close()
   }
 
-  @Test func `a timer whose files come late, and are root's at first, is waited for`() throws {
+  @Test func `the hub waits for a timer whose files appear late, or first belong to root`() throws {
     let tree = IIOTree()
     tree.hideNewTriggers()
     let entry = "trigger0/sampling_frequency = 100"
@@ -83,7 +83,7 @@ struct IIOTimerTriggerTests {
     #expect(waited == .milliseconds(500) && tree.timers == [])
   }
 
-  @Test func `a timer that may not be set is removed, and says why`() {
+  @Test func `a timer that cannot be set is removed, and the reason is reported`() {
     let tree = IIOTree()
     let error = HardwareError.noPermission("the file", group: "i2c")
     tree.refuse("trigger0/sampling_frequency = 100", error)
@@ -99,7 +99,7 @@ struct IIOTimerTriggerTests {
     #expect(waited == .zero && tree.timers == [])
   }
 
-  @Test func `a user who may not make a timer is told so`() {
+  @Test func `a user who may not create a timer gets the reason`() {
     let tree = IIOTree()
     let error = HardwareError.noPermission("the folder", group: "i2c")
     tree.refuse("make config/iio/triggers/hrtimer/t", error)

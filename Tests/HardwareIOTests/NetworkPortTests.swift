@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func `a host with an address that nothing listens at is read at its next one`() throws {
+  @Test func `if nothing listens at a host's first address, the next one is used`() throws {
     // On most machines this name stands for ::1 and 127.0.0.1. The server listens only at the latter.
     let server = ScriptedServer { $0.send("$GPRMC\r\n") }
     let name = "tcp://localhost:\(server.port)"
@@ -29,7 +29,7 @@ import Testing
     #expect(throws: HardwareError.disconnected(name)) { try read(port) }
   }
 
-  @Test func `a refused connection is named with its address`() throws {
+  @Test func `a refused connection is reported with its address`() throws {
     let number = SocketClient.freePort()
     let port = try NetworkPort(try #require(NetworkSource("tcp://127.0.0.1:\(number)")))
     #expect(throws: HardwareError.system("connecting to tcp://127.0.0.1:\(number)", errno: ECONNREFUSED)) {
@@ -37,13 +37,13 @@ import Testing
     }
   }
 
-  @Test func `an unknown host is named`() throws {
+  @Test func `an unknown host is reported`() throws {
     let source = try #require(NetworkSource("tcp://no-such-host.invalid:1"))
     let error = #expect(throws: HardwareError.self) { try NetworkPort(source) }
     #expect("\(try #require(error))".contains("there is no address for 'no-such-host.invalid'"))
   }
 
-  @Test func `datagrams are lines of their own, and take no bytes`() throws {
+  @Test func `each datagram ends a line, and nothing can be sent to its source`() throws {
     let number = SocketClient.freePort()
     let port = try NetworkPort(try #require(NetworkSource("udp://127.0.0.1:\(number)")))
     let sender = DatagramSocket(port: SocketClient.freePort())
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func `a gpsd is asked for sentences after its greeting, and its reports are left out`() throws {
+  @Test func `gpsd is asked for sentences after its greeting, and its reports are left out`() throws {
     let server = ScriptedServer { $0.send("{\"class\":\"VERSION\"}\r\n$GPRMC\r\n") }
     let port = try NetworkPort(try #require(NetworkSource("gpsd://127.0.0.1:\(server.port)/dev/ttyS0")))
     #expect(try read(port) == "$GPRMC\r\n")

@@ -12,7 +12,7 @@ import Testing
     ("gpsd://phone.local", .gpsd, "phone.local", 2947, nil),
     ("gpsd://boat:2948/dev/ttyS0", .gpsd, "boat", 2948, "/dev/ttyS0"),
   ])
-  func `an address names kind, host, port and receiver`(
+  func `an address contains kind, host, port and receiver`(
     _ text: String, _ kind: NetworkSource.Kind, _ host: String, _ port: UInt16, _ device: String?
   ) throws {
     let source = try #require(NetworkSource(text))
@@ -26,11 +26,11 @@ import Testing
     "udp://:0", "gpsd://", "gpsd://host/", "gpsd://host/a\"b", "gpsd://host/a b", "http://host:1", "tcp://ho st:1",
     "tcp://[1::2:5",
   ])
-  func `anything else is no address`(_ text: String) {
+  func `any other text is not an address`(_ text: String) {
     #expect(NetworkSource(text) == nil)
   }
 
-  @Test func `gpsd's reports are left out wherever a read ends, and the sentences stay whole`() {
+  @Test func `gpsd's reports are left out and sentences stay complete, however reads split them`() {
     let sent =
       "{\"class\":\"VERSION\"}\r\n$GPRMC,1*00\r\n{\"class\":\"WATCH\",\"x\":\"$GPGGA\"}\r\n$GPGGA,{2}*00\r\n{\"a\":1}\n"
     let bytes = Array(sent.utf8)

@@ -4,7 +4,7 @@ import MonotonicTime
 import Testing
 
 struct PollerTests {
-  @Test func `stopping has precedence over data, and data over the time`() throws {
+  @Test func `a stop takes precedence over data, and data over a timeout`() throws {
     let stop = StopSignal()
     let data = WakeSignal()
     let poller = Poller(stop: stop.fileDescriptor)
@@ -16,7 +16,7 @@ struct PollerTests {
     #expect(poller.wait(for: data.fileDescriptor) == .stopped)
   }
 
-  @Test func `an interval timer fires once an interval, and counts those that nobody waited for`() throws {
+  @Test func `an interval timer fires once per interval, and counts the intervals that passed without a wait`() throws {
     let stop = StopSignal()
     let clock = MonotonicClock()
     // The timer started ten intervals ago, so at least ten have passed, however slow this machine is.
@@ -44,7 +44,7 @@ struct PollerTests {
     }
   }
 
-  @Test func `a timer that does not fire any more is an error, and no wait for ever`() throws {
+  @Test func `a timer that stops firing causes an error instead of an endless wait`() throws {
     let stop = StopSignal()
     let timer = try IntervalTimer(every: .milliseconds(1), from: MonotonicInstant(nanoseconds: .max - 2_000_000))
     let poller = Poller(stop: stop.fileDescriptor, clock: HurryingClock())

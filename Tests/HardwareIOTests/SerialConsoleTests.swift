@@ -23,7 +23,8 @@ struct SerialConsoleTests {
   }
 
   @Test(arguments: ["/dev/ttyS0", "/dev/serial0", "/dev/sensorhub/gps"])
-  func `the header's UART of a stock Raspberry Pi is the kernel's, by whichever name`(_ port: String) throws {
+  func `the kernel uses the header's UART of a stock Raspberry Pi as its console, under any name`(_ port: String) throws
+  {
     makeRaspberryPi()
     let console = try #require(SerialConsole(port: port, on: tree.files))
     #expect(console.tty == "ttyS0" && console.hasMessages)
@@ -36,12 +37,12 @@ struct SerialConsoleTests {
   }
 
   @Test(arguments: ["/dev/ttyAMA0", "/dev/ttyUSB7", "/dev/null", ""])
-  func `another port is a receiver's`(_ port: String) {
+  func `a port without a console is free for a receiver`(_ port: String) {
     makeRaspberryPi()
     #expect(SerialConsole(port: port, on: tree.files) == nil)
   }
 
-  @Test func `a login that was enabled is disabled, one that comes with the console is masked`() throws {
+  @Test func `an enabled login is disabled, and one that comes with the console is masked`() throws {
     tree.add("/dev/ttyS1")
     let unit = "serial-getty@ttyS1.service"
     tree.link("/run/systemd/generator/getty.target.wants/\(unit)", to: "/nowhere")
@@ -55,7 +56,7 @@ struct SerialConsoleTests {
     #expect(SerialConsole(port: "/dev/ttyS1", on: tree.files) == nil)
   }
 
-  @Test func `a console named in the header's terms is on the header's port`() throws {
+  @Test func `a console named serial0 is on the header's port`() throws {
     tree.add("/dev/ttyAMA0")
     tree.link("/dev/serial0", to: "ttyAMA0")
     tree.add("/proc/cmdline", "console=serial0,115200 quiet")
@@ -69,7 +70,7 @@ struct SerialConsoleTests {
 struct SerialPortNameTests {
   private let tree = MachineTree()
 
-  @Test func `a port goes by the name that lasts`() {
+  @Test func `a port is named by its most permanent link`() {
     for port in ["ttyS0", "ttyUSB0", "ttyACM0", "ttyAMA1"] { tree.add("/dev/\(port)") }
     tree.link("/dev/serial0", to: "ttyS0")
     tree.link("/dev/sensorhub/gps", to: "../ttyACM0")
@@ -82,7 +83,7 @@ struct SerialPortNameTests {
     #expect(name("/dev/ttyAMA1") == "/dev/ttyAMA1")
   }
 
-  @Test func `the ports of a Raspberry Pi 5 go by their own names`() {
+  @Test func `the ports of a Raspberry Pi 5 keep their own names`() {
     for port in ["ttyAMA0", "ttyAMA10"] { tree.add("/dev/\(port)") }
     tree.link("/dev/serial0", to: "ttyAMA10")
     #expect(SerialPortName.ofHeader(on: tree.files) == "/dev/ttyAMA0")
@@ -96,7 +97,7 @@ struct SerialPortNameTests {
 struct I2CBusClockTests {
   private let tree = MachineTree()
 
-  @Test func `the clock of a bus is in the device tree, four bytes, the high one first`() {
+  @Test func `a bus's clock is read from the device tree, as four big-endian bytes`() {
     tree.add("/dev/i2c-1")
     tree.link("/dev/sensorhub/imu", to: "../i2c-1")
     let clock = "/sys/bus/i2c/devices/i2c-1/of_node/clock-frequency"

@@ -4,7 +4,7 @@ import Testing
 
 /// The time that a serial line may take to send its last bytes before it is closed.
 struct SerialDrainTests {
-  @Test func `a moving line is waited for, and a blocked one is dropped`() {
+  @Test func `closing a port waits for a line that still sends, and drops the data of a blocked line`() {
     var empty = SerialDrain()
     #expect(empty.look(unsent: 0) == .done)
     var moving = SerialDrain()
@@ -16,7 +16,7 @@ struct SerialDrainTests {
     #expect(blocked.look(unsent: 24) == .drop)
   }
 
-  @Test func `a line that takes longer than a second is not waited for`() {
+  @Test func `closing a port waits at most a second`() {
     var slow = SerialDrain()
     let steps = (1...100).map { slow.look(unsent: 4096 - $0) }
     #expect(steps.firstIndex(of: .drop) == 40)

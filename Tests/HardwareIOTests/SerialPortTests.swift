@@ -6,7 +6,7 @@ import Testing
 
 /// Serial ports tested with real pseudo-terminals.
 struct SerialPortTests {
-  @Test func `reads what the other end writes, and nothing when there is nothing`() throws {
+  @Test func `a port reads what the other end writes, and nothing if there is nothing`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     #expect(try read(port) == "")
@@ -22,7 +22,7 @@ struct SerialPortTests {
   }
 
   @Test(arguments: BaudRate.allCases)
-  func `sets every speed`(_ speed: BaudRate) throws {
+  func `every speed can be set`(_ speed: BaudRate) throws {
     let terminals = [PseudoTerminal(), PseudoTerminal()]
     defer { for terminal in terminals { terminal.hangUp() } }
     let port = try LinuxSerialPort(terminals[0].path, speed: speed)
@@ -35,7 +35,7 @@ struct SerialPortTests {
     #expect(cfgetispeed(&settings) == cfgetospeed(&settings))
   }
 
-  @Test func `a hang-up is a disconnection`() throws {
+  @Test func `a hang-up counts as a disconnection`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     terminal.hangUp()
@@ -44,7 +44,7 @@ struct SerialPortTests {
     #expect(throws: HardwareError.disconnected("serial port \(terminal.path)")) { try read(port) }
   }
 
-  @Test func `a port that somebody has is refused, with the holder's name`() throws {
+  @Test func `a port in use is refused with the name of the program that uses it`() throws {
     let terminal = PseudoTerminal()
     let first = try LinuxSerialPort(terminal.path, speed: .b9600)
     do throws(HardwareError) {
@@ -58,7 +58,7 @@ struct SerialPortTests {
     _ = try LinuxSerialPort(terminal.path, speed: .b9600)
   }
 
-  @Test func `a port that was closed is free, whoever has inherited it`() throws {
+  @Test func `a port that was closed is free, even if a child process inherited it`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     // Between fork and exec, a program has the same open file, and with it the lock.
@@ -68,7 +68,7 @@ struct SerialPortTests {
     _ = try LinuxSerialPort(terminal.path, speed: .b9600)
   }
 
-  @Test func `a pseudo-terminal is locked, and not closed to those who come after a kill`() throws {
+  @Test func `a pseudo-terminal is locked, but not made exclusive, so that it is usable after a kill`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     // Root would be allowed to open the port in either case.
@@ -78,7 +78,7 @@ struct SerialPortTests {
     #expect(flock(other, LOCK_EX | LOCK_NB) == -1 && errno == EWOULDBLOCK)
   }
 
-  @Test func `a port that does not exist, and a file that is no port, say so`() {
+  @Test func `a missing port, and a file that is not a port, are reported as such`() {
     #expect(throws: HardwareError.notFound("serial port /dev/ttyNone", .headerPort)) {
       try LinuxSerialPort("/dev/ttyNone", speed: .b9600)
     }
@@ -87,7 +87,7 @@ struct SerialPortTests {
     }
   }
 
-  @Test func `a bus and a line that do not exist say so`() {
+  @Test func `a missing bus and a missing line are reported as such`() {
     #expect(throws: HardwareError.notFound("I2C bus /dev/i2c-99", .i2cBus)) { try LinuxI2CBus("i2c-99") }
     #expect(throws: HardwareError.self) {
       try LinuxGPIOOutput(GPIOLineName(chip: "no-such-chip", line: "1"), activeLow: false, safeLevel: false)
@@ -99,7 +99,7 @@ struct SerialPortTests {
     }
   }
 
-  @Test func `errors say what to do next`() {
+  @Test func `errors state the next step`() {
     #expect("\(HardwareError.noPermission("I2C bus /dev/i2c-1", group: "i2c"))".contains("usermod -aG i2c"))
     #expect(
       "\(HardwareError.noAcknowledge(bus: "/dev/i2c-1", address: 0x68))".contains("sensorhub probe --bus /dev/i2c-1"))

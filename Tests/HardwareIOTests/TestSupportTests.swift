@@ -23,7 +23,7 @@ import Testing
     #expect(!program.isRunning)
   }
 
-  @Test func `a test that is cancelled stops waiting`() async {
+  @Test func `a cancelled test stops waiting`() async {
     let recorder = Recorder<Int>()
     recorder.append(1)
     let waiting = Task { await recorder.values { $0.count > 1 } }
@@ -31,7 +31,7 @@ import Testing
     #expect(await waiting.value == [1])
   }
 
-  @Test func `a thread that waits is woken by the value that it waits for`() {
+  @Test func `a waiting thread is woken by the value that it waits for`() {
     let recorder = Recorder<Int>()
     let error = DetachedThread.start("values") { for value in 1...3 { recorder.append(value) } }
     #expect(error == 0)
@@ -42,7 +42,7 @@ import Testing
   @Test(arguments: [
     MadeMessage.ubx(0x0A04, []), MadeMessage.casic(0x0604, [200, 0, 0, 0]), Array("$PMTK605*31\r\n".utf8),
   ])
-  func `a scripted receiver hears a request whole, in however many pieces it is read`(_ request: [UInt8]) async throws {
+  func `a scripted receiver gets complete requests, however reads split them`(_ request: [UInt8]) async throws {
     let receiver = ScriptedReceiver { _ in .silence }
     defer { receiver.end() }
     let port = try LinuxSerialPort(receiver.path, speed: .b9600)
@@ -57,7 +57,7 @@ import Testing
     #expect(await receiver.requests.first(2) == [request, request])
   }
 
-  @Test func `the same chance comes again, and each test has its own`() {
+  @Test func `the random numbers of a test repeat with the same seed, and differ between tests`() {
     var (first, again, other) = (SeededRandom(for: "one"), SeededRandom(for: "one"), SeededRandom(for: "another"))
     let numbers = (0..<8).map { _ in first.next() }
     #expect((0..<8).map { _ in again.next() } == numbers)
