@@ -31,7 +31,7 @@ extension HardwareInTheLoop {
       }
     }
 
-    @Test func `eight hours before an anchor are no event, and one that drags is noticed within the grace`() throws {
+    @Test func `eight hours at anchor cause no event, and a drag is noticed within the grace`() throws {
       let world = Self.boat()
       let leaves = try #require(Self.leaves(world))
       let bench = try CommandedBench(.ublox8, world: world)

@@ -10,7 +10,7 @@ extension HardwareInTheLoop {
     .serialized, .timeLimit(.minutes(10)),
     .enabled(if: Bench.isVirtual || access("/dev/pps0", F_OK) == 0, "there is no /dev/pps0"))
   struct ClockTests {
-    @Test func `chronyd is told when the kernel saw the pulse`() throws {
+    @Test func `chronyd gets the time at which the kernel saw the pulse`() throws {
       let path = "/tmp/sensorhub-pulse-\(getpid()).sock"
       let chronyd = DatagramSocket(path)
       let board = HubProcess.simulatedBoard("chrony: { socket: \"\(path)\" }")

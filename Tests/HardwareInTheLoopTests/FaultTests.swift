@@ -53,7 +53,7 @@ extension HardwareInTheLoop {
       #expect(eventually { !line.isHigh })
     }
 
-    @Test func `a chip that is not there is said among those that are`() {
+    @Test func `the error for a missing GPIO chip lists the existing ones`() {
       let error = #expect(throws: HardwareError.self) {
         try LinuxGPIOOutput(GPIOLineName(chip: "no-such-chip", line: "0"), activeLow: false, safeLevel: false)
       }
@@ -66,7 +66,7 @@ extension HardwareInTheLoop {
       #expect(byPath.map { "\($0)".contains("'/dev/gpiochip99' among ") } == true, "\(byPath as Any)")
     }
 
-    @Test func `a tty that disappears and returns fifty times is a state with a reason each time`() throws {
+    @Test func `a tty that disappears and returns fifty times fails with a reason and recovers each time`() throws {
       try failFiftyTimes(
         "gps", of: .init(hasIMU: false), line: board.gpsLine,
         fail: { _ in
@@ -76,7 +76,7 @@ extension HardwareInTheLoop {
         restore: { _ in try board.plugInReceiver() })
     }
 
-    @Test func `an I2C device that does not answer, stalls or vanishes fifty times comes back each time`() throws {
+    @Test func `an I2C device that does not answer, stalls or vanishes fifty times recovers each time`() throws {
       try failFiftyTimes(
         "imu", of: .init(hasGPS: false), line: board.imuLine,
         fail: { round in
@@ -95,7 +95,7 @@ extension HardwareInTheLoop {
         })
     }
 
-    @Test func `a second hub on one tty says who holds it`() {
+    @Test func `a second hub on the same tty reports which program uses it`() {
       let first = Bench.hub(.init(hasIMU: false))
       let holder = Subscriber(first)
       #expect(eventually { first.devicesNow["gps"].power == "tracking" })
@@ -112,7 +112,7 @@ extension HardwareInTheLoop {
       #expect(first.stop() == 0)
     }
 
-    @Test func `a second hub leaves alone the chip that another one reads`() {
+    @Test func `a second hub leaves a chip alone that another hub reads`() {
       let first = Bench.hub(.init(hasGPS: false))
       let holder = Subscriber(first)
       #expect(eventually { first.devicesNow["imu"].power == "tracking" })
@@ -132,7 +132,7 @@ extension HardwareInTheLoop {
       #expect(first.stop() == 0)
     }
 
-    @Test func `a thousand visits with random faults to six devices of five kinds on two rails leave nothing behind`()
+    @Test func `a thousand visits with random faults of six devices of five kinds on two rails leave nothing behind`()
       throws
     {
       let hub = Bench.hub(.init(hasOthers: true))

@@ -14,7 +14,7 @@ extension HardwareInTheLoop {
     let board = Bench.board
 
     /// An adapter with plain I2C, and one with only SMBus.
-    @Test(arguments: [false, true]) func `both kinds of adapter give samples`(_ isSMBusOnly: Bool) throws {
+    @Test(arguments: [false, true]) func `both kinds of I2C adapter give samples`(_ isSMBusOnly: Bool) throws {
       board.unplugIMU()
       setParameter(isSMBusOnly)
       try board.plugInIMU()
@@ -39,7 +39,7 @@ extension HardwareInTheLoop {
     }
 
     /// Not faster, because this kernel raises simulated interrupts at the next tick of its timer, which runs at 250 Hz.
-    @Test(arguments: [50, 100, 200]) func `the edges of the data-ready line are the samples' times`(_ rateHz: Int)
+    @Test(arguments: [50, 100, 200]) func `samples have the times of the data-ready line's edges`(_ rateHz: Int)
       throws
     {
       let edges = try board.driveDataReady()
@@ -67,7 +67,7 @@ extension HardwareInTheLoop {
           + "of an edge, worst \(Bench.milliseconds(.seconds(errors.last ?? 0)))")
     }
 
-    @Test func `at 1 kHz nothing is lost in a minute, and an overflow is counted and survived`() {
+    @Test func `at 1 kHz a minute loses no sample, and an overflow is counted and survived`() {
       let hub = Bench.hub(.init(imuRateHz: 1000, hasGPS: false))
       let subscriber = Subscriber(hub)
       #expect(eventually { subscriber.lineCount > 10 })

@@ -138,7 +138,9 @@ extension HardwareInTheLoop {
       var testDescription: String { name }
     }
 
-    @Test(arguments: supplyMonitors) func `a supply monitor`(_ candidate: SupplyMonitor) throws {
+    @Test(arguments: supplyMonitors) func `our driver and the kernel's agree on a supply monitor`(
+      _ candidate: SupplyMonitor
+    ) throws {
       let supply = SimulatedSupply(amperes: 0.4321, swingAmperes: 0)
       let relay = try I2CRelay(model: candidate.twin(supply, KernelDriverTests.world(spin: 0, noiseScale: 0)))
       defer { relay.remove() }
@@ -161,7 +163,9 @@ extension HardwareInTheLoop {
       #expect(abs(ours.shuntVolts - 0.4321 * supply.shuntOhms) < 2 * candidate.unitVolts)
     }
 
-    @Test(arguments: magnetometers) func `a magnetometer`(_ candidate: Candidate) throws {
+    @Test(arguments: magnetometers) func `our driver and the kernel's agree on a magnetometer`(_ candidate: Candidate)
+      throws
+    {
       let world = KernelDriverTests.world(spin: 0, noiseScale: candidate.noiseScale)
       let relay = try I2CRelay(model: candidate.twin(world))
       defer { relay.remove() }
@@ -202,7 +206,8 @@ extension HardwareInTheLoop {
         twin: { SimulatedMS5611(name: "twin", world: $0) { true } }),
     ]
 
-    @Test(arguments: barometers) func `a barometer`(_ candidate: Candidate) throws {
+    @Test(arguments: barometers) func `our driver and the kernel's agree on a barometer`(_ candidate: Candidate) throws
+    {
       let world = KernelDriverTests.world(spin: 0, noiseScale: candidate.noiseScale)
       let relay = try I2CRelay(model: candidate.twin(world))
       defer { relay.remove() }
@@ -282,7 +287,9 @@ extension HardwareInTheLoop {
         twin: { SimulatedMPU6050(name: "twin", world: $0, identity: identity) { true } })
     }
 
-    @Test(arguments: inertial) func `an inertial sensor`(_ candidate: Candidate) throws {
+    @Test(arguments: inertial) func `our driver and the kernel's agree on an inertial sensor`(_ candidate: Candidate)
+      throws
+    {
       let world = KernelDriverTests.world(spin: 0.8, noiseScale: candidate.noiseScale)
       let relay = try I2CRelay(model: candidate.twin(world))
       defer { relay.remove() }
@@ -344,7 +351,9 @@ extension HardwareInTheLoop {
     ]
 
     /// A kernel timer triggers the measurements; the chip's interrupt line is not connected.
-    @Test(arguments: scanned) func `an inertial sensor that the kernel has is read through it`(_ chip: Scanned) throws {
+    @Test(arguments: scanned) func `an inertial sensor with a kernel driver is read through the kernel`(_ chip: Scanned)
+      throws
+    {
       let world = KernelDriverTests.world(spin: 0.8, noiseScale: 0)
       let relay = try I2CRelay(model: chip.twin(world))
       defer { relay.remove() }
@@ -393,7 +402,7 @@ extension HardwareInTheLoop {
       driver.stop()
     }
 
-    @Test func `a hub measures through the kernel while somebody listens, and lets go of it after that`() throws {
+    @Test func `a hub reads a sensor through the kernel while a client needs it, and then releases it`() throws {
       let world = KernelDriverTests.world(spin: 0.8, noiseScale: 0)
       let relay = try I2CRelay(model: SimulatedBMI160(name: "twin", world: world) { true })
       defer { relay.remove() }
@@ -416,7 +425,7 @@ extension HardwareInTheLoop {
       #expect(hub.stop() == 0)
     }
 
-    @Test func `a magnetometer and a barometer that the kernel has are read through it`() throws {
+    @Test func `a magnetometer and a barometer with kernel drivers are read through the kernel`() throws {
       let world = KernelDriverTests.world(spin: 0, noiseScale: 0)
       let bus = SimulatedI2CBus(
         name: "twin",
@@ -449,7 +458,8 @@ extension HardwareInTheLoop {
       Bench.saw("lis3mdl through IIO \(field) uT, bmp280 \(pressure) Pa")
     }
 
-    @Test func `a chip that the kernel has is named in the error, and whoever needs its line is told so`() throws {
+    @Test func `the error for a chip with a kernel driver names the driver, and so does the error for its line`() throws
+    {
       let world = KernelDriverTests.world(spin: 0, noiseScale: 0)
       let relay = try I2CRelay(model: SimulatedMPU6050(name: "twin", world: world) { true })
       defer { relay.remove() }

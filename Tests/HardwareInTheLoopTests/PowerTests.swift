@@ -16,7 +16,7 @@ extension HardwareInTheLoop {
     let gpsLine = Bench.gpsLine
     let imuLine = Bench.imuLine
 
-    @Test func `power is off until somebody subscribes, on within 50 ms, and off after the idle timeout`() {
+    @Test func `the power is off before a client subscribes, on within 50 ms, and off after the idle timeout`() {
       let hub = Bench.hub(.init(idleTimeout: 0.5))
       #expect(hub.isOff)
       #expect(gpsLine.all.isEmpty && imuLine.all.isEmpty, "a line rose for nobody")
@@ -70,7 +70,7 @@ extension HardwareInTheLoop {
       }
     }
 
-    @Test(arguments: Ending.allCases) func `power is off when the hub ends`(_ ending: Ending) {
+    @Test(arguments: Ending.allCases) func `the power is off when the hub has ended`(_ ending: Ending) {
       let hub = Bench.hub(.init(idleTimeout: 5))
       let subscriber = Subscriber(hub)
       #expect(eventually { subscriber.states.contains { $0.mode == "fused" } })
@@ -90,7 +90,7 @@ extension HardwareInTheLoop {
       }
     }
 
-    @Test func `lines that a killed hub had on go off although the board file has changed`() {
+    @Test func `lines that a killed hub left on go off even if the board file has changed`() {
       let hub = Bench.hub(.init(idleTimeout: 5))
       let subscriber = Subscriber(hub)
       #expect(eventually { subscriber.states.contains { $0.mode == "fused" } })
@@ -112,7 +112,7 @@ extension HardwareInTheLoop {
       }
     }
 
-    @Test(arguments: Cancellation.possible) func `power is off after every way to lose the last subscriber`(
+    @Test(arguments: Cancellation.possible) func `the power is off after every way of losing the last client`(
       _ cancellation: Cancellation
     ) {
       var settings = Bench.Settings()
@@ -156,7 +156,7 @@ extension HardwareInTheLoop {
       #expect(hub.stop() == 0)
     }
 
-    @Test func `subscribers that overlap make no power cycle`() {
+    @Test func `clients that overlap cause no power cycle`() {
       let hub = Bench.hub()
       var present = Subscriber(hub)
       #expect(eventually { present.states.contains { $0.mode == "fused" } })
@@ -173,7 +173,8 @@ extension HardwareInTheLoop {
       #expect(hub.stop() == 0)
     }
 
-    @Test func `an attitude leaves the receiver off, a position the IMU, and each line rises and falls once`() {
+    @Test
+    func `a request for attitudes leaves the receiver off, one for positions the IMU, and each line switches once`() {
       let hub = Bench.hub()
       let level = Subscriber(hub, parts: ["attitude", "rates"])
       #expect(eventually { level.states.contains { $0.rates != nil } })
@@ -192,7 +193,7 @@ extension HardwareInTheLoop {
       #expect(hub.stop() == 0)
     }
 
-    @Test func `a subscriber who comes back during the idle timeout makes no power cycle`() {
+    @Test func `a client that comes back during the idle timeout causes no power cycle`() {
       let hub = Bench.hub(.init(idleTimeout: 2))
       for _ in 0..<5 {
         let subscriber = Subscriber(hub)
@@ -205,7 +206,7 @@ extension HardwareInTheLoop {
       #expect(hub.stop() == 0)
     }
 
-    @Test func `the least times on and off are kept`() throws {
+    @Test func `the minimum times on and off are kept`() throws {
       let hub = Bench.hub(.init(minimumOn: 1, minimumOff: 1))
       for _ in 0..<2 {
         let subscriber = Subscriber(hub)

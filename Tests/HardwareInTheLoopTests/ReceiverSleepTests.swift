@@ -16,7 +16,7 @@ extension HardwareInTheLoop {
       // Its radio is off, but it still reads commands.
       (.airoha, "airoha", "standby", .stopped),
     ])
-    func `a receiver that sleeps keeps its supply, its tty is closed, and it speaks within a second of being wanted`(
+    func `a sleeping receiver keeps its supply, its tty is closed, and it sends within a second after a request`(
       _ personality: ReceiverPersonality, _ driver: String, _ sleep: String, _ phase: ReceiverPhase
     ) throws {
       let bench = try CommandedBench(personality)

@@ -10,7 +10,7 @@ extension HardwareInTheLoop {
   /// Periodic fixes, observed on the receiver's power line.
   @Suite(.serialized, .enabled(if: Bench.isVirtual, "only the virtual bench plays receivers"), .timeLimit(.minutes(10)))
   struct RequestedFixTests {
-    @Test func `after ten starts a fix on a schedule comes at its time, from a receiver that is off between`() throws {
+    @Test func `after ten starts, a scheduled fix comes at its time, from a receiver that is off in between`() throws {
       let bench = try CommandedBench(.ublox8, timeToFirstFixScale: 0.3)
       let hub = bench.hub("nmea", "lingerSeconds: 0")
       let (rate, learning, measured) = (6, 10, 20)

@@ -28,7 +28,7 @@ extension HardwareInTheLoop {
       return stops
     }()
 
-    @Test func `an hour of standing makes no rise of the receiver's line, and each motion one within 100 ms`() throws {
+    @Test func `an hour of standing never switches the receiver on, and each motion does within 100 ms`() throws {
       var world = World(start: MonotonicClock().now)
       world.parked = Self.stops
       let bench = try CommandedBench(.ublox8, world: world, hasIMU: true)
