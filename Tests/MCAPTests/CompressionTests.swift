@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `a sealed file is compressed too, and is no larger than it said that it would be`() throws {
+  @Test func `a sealed file is compressed too, and is no larger than the stated limit`() throws {
     for chunkByteCount in [40, 300, 5000] {
       var writer = try MCAPWriter(
         MCAPBytes(), compression: .zstd(), chunkByteCount: chunkByteCount, blocks: MCAPBlocks(byteCount: 256))
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func `a chunk that does not become smaller stays as it is`() throws {
+  @Test func `a chunk that compression would not make smaller stays uncompressed`() throws {
     func noise(_ compression: MCAPCompression) throws -> [UInt8] {
       var random = SeededRandom(seed: 1)
       var writer = try MCAPWriter(MCAPBytes(), compression: compression, chunkByteCount: 5000)
@@ -140,7 +140,7 @@ import Testing
     #expect(try bytes.count <= noise(.none).count + 4)
   }
 
-  @Test func `the buffer is kept`() throws {
+  @Test func `the compressor's buffer is reused`() throws {
     var compressor = try ChunkCompressor(level: 1, Zstandard.library)
     compressor.reserve(20_000)
     let capacity = compressor.bytes.capacity
@@ -229,7 +229,7 @@ import Testing
 
   // MARK: Damaged files
 
-  @Test func `a compressed file that was cut at any byte has all messages of its whole chunks`() throws {
+  @Test func `a compressed file that is cut at any byte has all messages of its complete chunks`() throws {
     let recording = try MadeRecording(compression: .zstd())
     let whole = try MCAPReader(MCAPBytes(recording.bytes))
     var ends: [(chunk: Int, messages: Int)] = []
@@ -258,7 +258,7 @@ import Testing
     }
   }
 
-  @Test func `a damaged frame is an error, and reading goes on behind it`() throws {
+  @Test func `a damaged frame is an error, and reading continues after it`() throws {
     let recording = try MadeRecording(messageCount: 60, compression: .zstd())
     let chunk = try #require(
       try MCAPReader(MCAPBytes(recording.bytes)).summary.chunks.first { $0.compression == "zstd" })
@@ -285,7 +285,7 @@ import Testing
     }
   }
 
-  @Test func `a bomb is an error, and no memory`() throws {
+  @Test func `a decompression bomb is an error, and allocates no memory`() throws {
     let size: UInt64 = 64 << 20
     let bomb = try frame([UInt8](repeating: 0, count: Int(size)))
     #expect(bomb.count < 10_000)
@@ -322,7 +322,7 @@ import Testing
     }
   }
 
-  @Test func `chunks that overlap are in memory together, decompressed, and no more than allowed`() throws {
+  @Test func `overlapping chunks are decompressed in memory together, up to the limit`() throws {
     var writer = try MCAPWriter(MCAPBytes(), compression: .zstd(), chunkByteCount: 1000)
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
     for index in 0..<1000 as Range<UInt64> {
@@ -353,7 +353,7 @@ struct MissingCompressionTests {
     #expect(expected.description.contains(nextStep))
   }
 
-  @Test func `an unknown compression is said before the messages are asked for`() throws {
+  @Test func `an unknown compression is reported before messages are read`() throws {
     let all: Set<ConformanceVariant.Feature> = [
       .chunks, .chunkIndex, .messageIndex, .repeatedChannels, .repeatedSchemas, .statistics,
     ]
@@ -368,7 +368,7 @@ struct MissingCompressionTests {
     #expect(try MCAPReader(MCAPBytes(variant.bytes())).missingDecompression == nil)
   }
 
-  @Test func `without the library nothing is compressed, and the error says what to install`() {
+  @Test func `without the library the writer does not compress, and the error says what to install`() {
     #expect(Zstandard("libsensorhub-none.so.1") == nil)
     // A library that exists but has none of the functions.
     #expect(Zstandard("libc.so.6") == nil && LZ4("libc.so.6") == nil)

@@ -29,7 +29,7 @@ extension ConformanceVariant {
 
 /// The conformance cases of the format's own libraries.
 struct ConformanceTests {
-  @Test func `there are as many as the format's own generator makes`() {
+  @Test func `the test builds as many files as the format's own generator`() {
     let counts = Dictionary(grouping: ConformanceVariant.all, by: \.content.name).mapValues(\.count)
     #expect(
       counts == [
@@ -39,11 +39,11 @@ struct ConformanceTests {
     #expect(Set(ConformanceVariant.all.map(\.name)).count == 416)
   }
 
-  @Test func `each is read, whatever a file leaves out or has more than is known`() throws {
+  @Test func `every variant is read, whatever it leaves out or adds`() throws {
     for variant in ConformanceVariant.all { try variant.expectRead(variant.bytes()) }
   }
 
-  @Test func `each is read when its end is missing`() throws {
+  @Test func `every variant is read when its end is missing`() throws {
     for variant in ConformanceVariant.all {
       let bytes = try variant.bytes()
       // The file is cut before the footer, so the whole data section remains.
@@ -96,7 +96,7 @@ struct ConformanceTests {
   @Test(
     .enabled(
       if: folder != nil, "SENSORHUB_MCAP_CONFORMANCE does not name tests/conformance/data of github.com/foxglove/mcap"))
-  func `the format's own files are those that are built here, and are read as they should be`() throws {
+  func `the files of the MCAP project equal those that the test builds, and are read as expected`() throws {
     let root = try #require(ConformanceTests.folder)
     let folder = TemporaryFolder("mcap")
     for variant in ConformanceVariant.all {

@@ -31,7 +31,7 @@ struct CorruptionTests {
     for metadata in reader.summary.metadata { _ = try? reader.metadata(metadata) }
   }
 
-  @Test func `any byte may have any other value`() throws {
+  @Test func `a file with any byte changed is read without a crash`() throws {
     let recording = try MadeRecording(messageCount: 12)
     for index in recording.bytes.indices {
       for value in [0, 0xFF, recording.bytes[index] &+ 1] as [UInt8] {
@@ -42,7 +42,7 @@ struct CorruptionTests {
     }
   }
 
-  @Test func `eight bytes may be any length`() throws {
+  @Test func `a file with any length at any place is read without a crash`() throws {
     let recording = try MadeRecording(messageCount: 12)
     for index in 8..<recording.bytes.count - 8 {
       for value in [.max, (1 << 63) - 30, UInt64(recording.bytes.count)]
@@ -56,7 +56,7 @@ struct CorruptionTests {
   }
 
   /// The checksums are correct, so that the reader examines the wrong contents.
-  @Test func `a summary may say anything`() throws {
+  @Test func `a summary with any content is read without a crash`() throws {
     let recording = try MadeRecording(messageCount: 12)
     let summaryStart =
       try #require(
@@ -75,7 +75,7 @@ struct CorruptionTests {
     }
   }
 
-  @Test func `a chunk may hold anything`() throws {
+  @Test func `a chunk with any content is read without a crash`() throws {
     let recording = try MadeRecording(messageCount: 12, chunkByteCount: 1 << 20)
     let chunk = try #require(try MCAPReader(MCAPBytes(recording.bytes)).summary.chunks.first)
     let records = Int(chunk.offset) + 49..<Int(chunk.offset + chunk.byteCount)
@@ -92,7 +92,7 @@ struct CorruptionTests {
     }
   }
 
-  @Test func `noise is no file`() throws {
+  @Test func `random bytes are read without a crash`() throws {
     var random = SeededRandom()
     for _ in 0..<1000 {
       let noise = (0..<Int.random(in: 0...300, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }

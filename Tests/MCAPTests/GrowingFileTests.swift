@@ -43,7 +43,7 @@ struct GrowingFileTests {
   }
 
   @Test(arguments: [0.3, 0.31, 0.5, 0.55])
-  func `only new data is scanned`(_ share: Double) throws {
+  func `only the new data of a growing file is scanned`(_ share: Double) throws {
     let whole = try file(messageCount: 2000)
     let before = try MCAPReader(CountedSource(cut(whole, to: share)))
     #expect(!before.isIndexed && before.scan != nil)
@@ -56,7 +56,7 @@ struct GrowingFileTests {
     #expect(try times(after).count > times(before).count)
   }
 
-  @Test func `once it has its end that is read, and nothing is left to be gone on with`() throws {
+  @Test func `a growing file that is completed is read by its index, without a further scan`() throws {
     let whole = try file(messageCount: 2000)
     let before = try MCAPReader(CountedSource(cut(whole, to: 0.5)))
     let after = try MCAPReader(CountedSource(whole), after: before.scan)
@@ -64,14 +64,14 @@ struct GrowingFileTests {
     #expect(try times(after).count == 2000)
   }
 
-  @Test func `a file that has become shorter is scanned anew`() throws {
+  @Test func `a file that has become shorter is scanned again`() throws {
     let whole = try file(messageCount: 2000)
     let before = try MCAPReader(CountedSource(cut(whole, to: 0.5)))
     let after = try MCAPReader(CountedSource(cut(whole, to: 0.2)), after: before.scan)
     #expect(try times(after) == times(MCAPReader(CountedSource(cut(whole, to: 0.2)))))
   }
 
-  @Test func `chunks without anything of use are not read`() throws {
+  @Test func `chunks without a needed message are not read`() throws {
     let whole = try file(messageCount: 2000)
     let source = CountedSource(whole)
     let reader = try MCAPReader(source)

@@ -21,7 +21,7 @@ struct MCAPReaderTests {
     }
   }
 
-  @Test func `a time range has its start and not its end`() throws {
+  @Test func `a time range includes its start and excludes its end`() throws {
     let recording = try MadeRecording(messageCount: 60)
     let reader = try MCAPReader(MCAPBytes(recording.bytes))
     let start = recording.messages[0].logTimeNanoseconds
@@ -33,7 +33,7 @@ struct MCAPReaderTests {
     }
   }
 
-  @Test func `only the wanted channels come, in both orders`() throws {
+  @Test func `only the requested channels are read, in both orders`() throws {
     let recording = try MadeRecording(messageCount: 60)
     let reader = try MCAPReader(MCAPBytes(recording.bytes))
     let wanted = reader.summary.channelIDs(ofTopics: ["/raw", "/events"])
@@ -45,7 +45,7 @@ struct MCAPReaderTests {
     #expect(try messages(of: reader, channelIDs: []).isEmpty)
   }
 
-  @Test func `chunks that cannot have what is asked for are not read`() throws {
+  @Test func `chunks that cannot contain a requested message are not read`() throws {
     var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: 10_000)
     let often = try writer.addChannel(topic: "/often", messageEncoding: "x")
     let rare = try writer.addChannel(topic: "/rare", messageEncoding: "x")
@@ -67,7 +67,7 @@ struct MCAPReaderTests {
     #expect(source.readByteCount - before < 40_000)
   }
 
-  @Test func `chunks that overlap are in memory together, and no more than allowed`() throws {
+  @Test func `overlapping chunks are in memory together, up to the limit`() throws {
     var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: 1000)
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
     // Every chunk spans the recording from start to end.
@@ -92,7 +92,7 @@ struct MCAPReaderTests {
     #expect(try messages(of: MCAPReader(writer.sink)).map(\.sequence) == Array(0..<100_000))
   }
 
-  @Test func `messages of the same time come as they are in the file`() throws {
+  @Test func `messages with the same time keep the order of the file`() throws {
     var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: 100)
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
     for _ in 0..<50 { try writer.append([], channelID: channel, logTimeNanoseconds: 5) }
@@ -100,7 +100,7 @@ struct MCAPReaderTests {
     #expect(try messages(of: MCAPReader(writer.sink)).map(\.sequence) == Array(0..<50))
   }
 
-  @Test func `a file without a summary is read by going through it`() throws {
+  @Test func `a file without a summary is scanned completely`() throws {
     let recording = try MadeRecording(messageCount: 60)
     let data = try #require(
       try DataSectionScan(MCAPBytes(recording.bytes), trust: .wholeRecords, limit: 1 << 20).dataEnd)
@@ -134,7 +134,7 @@ struct MCAPReaderTests {
     return bytes
   }
 
-  @Test func `messages outside of chunks are read, and records of unknown kinds skipped`() throws {
+  @Test func `messages outside of chunks are read, and records of unknown kinds are skipped`() throws {
     let recording = try MadeRecording(messageCount: 60)
     let bytes = try MCAPReaderTests.unchunked(recording)
     let cut = try MCAPReader(MCAPBytes(bytes))
@@ -149,7 +149,7 @@ struct MCAPReaderTests {
     try reader.check()
   }
 
-  @Test func `a damaged chunk is an error, and reading goes on behind it`() throws {
+  @Test func `a damaged chunk is an error, and reading continues after it`() throws {
     let recording = try MadeRecording(messageCount: 60)
     var bytes = recording.bytes
     let chunks = try MCAPReader(MCAPBytes(bytes)).summary.chunks
@@ -238,7 +238,7 @@ struct MCAPReaderTests {
     }
   }
 
-  @Test func `a file may be larger than any memory`() throws {
+  @Test func `a file may be larger than the memory`() throws {
     let recording = try MadeRecording()
     let headCount = Layout.magic.count + 9 + 8 + "SensorHub MCAP".utf8.count
     var head = Array(recording.bytes[..<headCount])
@@ -252,7 +252,7 @@ struct MCAPReaderTests {
     #expect(reader.summary.chunks.allSatisfy { $0.offset > 1 << 40 })
   }
 
-  @Test func `a file on a disk is read in place`() throws {
+  @Test func `a file on a disk is read without loading all of it`() throws {
     let folder = TemporaryFolder("mcap")
     let path = folder.path + "/a.mcap"
     var writer = try MCAPWriter(MCAPFileSink(path: path))

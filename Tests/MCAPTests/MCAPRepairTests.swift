@@ -19,7 +19,7 @@ struct MCAPRepairTests {
     return reader
   }
 
-  @Test func `a file that was cut at any byte has all messages before the cut`() throws {
+  @Test func `a file that is cut at any byte keeps all messages before the cut`() throws {
     let recording = try MadeRecording()
     let ends = try recording.messageEnds()
     let whole = try MCAPReader(MCAPBytes(recording.bytes))
@@ -38,7 +38,7 @@ struct MCAPRepairTests {
     }
   }
 
-  @Test func `zeros behind the cut are no records`() throws {
+  @Test func `zeros after the cut are not records`() throws {
     let recording = try MadeRecording()
     let ends = try recording.messageEnds()
     for cut in 0...recording.bytes.count {
@@ -57,7 +57,7 @@ struct MCAPRepairTests {
     }
   }
 
-  @Test func `noise behind the cut costs no more than the chunk that was cut`() throws {
+  @Test func `noise after the cut loses at most the chunk that was cut`() throws {
     let recording = try MadeRecording(messageCount: 40)
     let chunks = try MCAPReader(MCAPBytes(recording.bytes)).summary.chunks
     let ends = try recording.messageEnds()
@@ -87,7 +87,7 @@ struct MCAPRepairTests {
     return writer.sink.bytes
   }
 
-  @Test func `nothing of the older recording is left of a recycled segment`() throws {
+  @Test func `a recycled segment contains nothing of the older recording`() throws {
     let old = try segment(from: 100, messageCount: 40)
     for isShorter in [false, true] {
       let new = try segment(from: 1_000_007, messageCount: isShorter ? 30 : 40)
@@ -115,7 +115,7 @@ struct MCAPRepairTests {
     }
   }
 
-  @Test func `a damaged chunk costs no other, if one follows that is right`() throws {
+  @Test func `a damaged chunk loses no other chunk if a valid one follows`() throws {
     let whole = try segment(from: 100, messageCount: 40)
     let chunks = try MCAPReader(MCAPBytes(whole)).summary.chunks
     let last = try #require(chunks.last)
@@ -134,7 +134,7 @@ struct MCAPRepairTests {
     }
   }
 
-  @Test func `a file that is whole stays as it is`() throws {
+  @Test func `a complete file stays unchanged`() throws {
     let recording = try MadeRecording()
     for isRecycled in [false, true] {
       let bytes = isRecycled ? try segment(from: 1, messageCount: 30) : recording.bytes
@@ -145,7 +145,7 @@ struct MCAPRepairTests {
     }
   }
 
-  @Test func `a damaged summary is made anew, byte for byte`() throws {
+  @Test func `a damaged summary is written again, byte for byte the same`() throws {
     let recording = try MadeRecording()
     var bytes = recording.bytes
     bytes[bytes.count - 100] ^= 1
@@ -167,7 +167,7 @@ struct MCAPRepairTests {
     }
   }
 
-  @Test func `a chunk that is too large for the memory is not given up`() throws {
+  @Test func `a chunk too large for the memory is an error, and is not dropped`() throws {
     let bytes = try MadeRecording(chunkByteCount: 2000, isFinished: false).bytes
     #expect(throws: MCAPError.self) {
       try MCAPRepair(of: MCAPBytes(bytes), isRecycled: false, memoryLimitByteCount: 400)

@@ -17,7 +17,7 @@ struct MCAPWriterTests {
     try reader.check()
   }
 
-  @Test func `an empty file is one`() throws {
+  @Test func `a file without messages is valid`() throws {
     var writer = try MCAPWriter(MCAPBytes())
     try writer.finish()
     let reader = try MCAPReader(writer.sink)
@@ -26,7 +26,7 @@ struct MCAPWriterTests {
     try reader.check()
   }
 
-  @Test func `a channel without messages is known all the same`() throws {
+  @Test func `a channel without messages is in the summary`() throws {
     var writer = try MCAPWriter(MCAPBytes())
     _ = try writer.addChannel(topic: "/silent", messageEncoding: "json")
     try writer.finish()
@@ -39,7 +39,7 @@ struct MCAPWriterTests {
     try reader.check()
   }
 
-  @Test func `no chunk is larger than it should be unless one message is`() throws {
+  @Test func `a chunk is larger than its limit only if a single message is`() throws {
     var writer = try MCAPWriter(MCAPBytes(), chunkByteCount: 200)
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
     for size in [0, 10, 100, 200, 1000, 3, 150, 19, 20] {
@@ -56,7 +56,7 @@ struct MCAPWriterTests {
     }
   }
 
-  @Test func `flushed data has reached the sink, and only that`() throws {
+  @Test func `exactly the flushed data has reached the sink`() throws {
     var writer = try MCAPWriter(MCAPBytes())
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
     try writer.append([1], channelID: channel, logTimeNanoseconds: 1)
@@ -75,7 +75,7 @@ struct MCAPWriterTests {
     #expect(try messages(of: reader).map(\.data) == [[1]])
   }
 
-  @Test func `messages are counted by channel unless the publisher does`() throws {
+  @Test func `messages are counted per channel unless the caller counts them`() throws {
     var writer = try MCAPWriter(MCAPBytes())
     let first = try writer.addChannel(topic: "/a", messageEncoding: "x")
     let second = try writer.addChannel(topic: "/b", messageEncoding: "x")
@@ -143,7 +143,7 @@ struct MCAPWriterTests {
     #expect(throws: MCAPError.finished) { try writer.add(MCAPMetadata(name: "", entries: [:])) }
   }
 
-  @Test func `there are no more channels than numbers for them`() throws {
+  @Test func `more channels than there are numbers for are refused`() throws {
     var writer = try MCAPWriter(MCAPBytes())
     for _ in 1...UInt16.max { _ = try writer.addChannel(topic: "", messageEncoding: "") }
     try writer.append([7], channelID: .max, logTimeNanoseconds: 1)

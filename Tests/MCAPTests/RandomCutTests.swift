@@ -25,7 +25,7 @@ struct RandomCutTests {
   }
 
   @Test(arguments: MCAPCompression.allHere)
-  func `a thousand cuts are mended`(compression: MCAPCompression) throws {
+  func `files cut at a thousand random places are repaired`(compression: MCAPCompression) throws {
     let whole =
       try RandomCutTests.path.map { SharedData.read($0) }
       ?? MadeRecording(messageCount: 400, chunkByteCount: 3000, compression: compression).bytes
@@ -60,7 +60,7 @@ struct RandomCutTests {
   }
 
   /// Noise that ends before the chunk does may complete the message that was cut, but cannot begin another one.
-  @Test func `a message that only noise has completed is none`() throws {
+  @Test func `a cut message that only noise completes is dropped`() throws {
     let recording = try MadeRecording(messageCount: 100, chunkByteCount: 1 << 20)
     let ends = try recording.messageEnds()
     var random = SeededRandom()

@@ -39,7 +39,7 @@ struct SealTests {
   private func overwritten(_ old: Recording) -> [UInt8] { Array(old.bytes[..<((old.bytes.count - 1) / 256 * 256)]) }
 
   @Test(arguments: [true, false])
-  func `wherever a file ends that is written over another one, it has its own messages, whatever their times`(
+  func `a file that overwrites another one has only its own messages wherever it ends, whatever their times`(
     _ isOldFromFuture: Bool
   ) throws {
     let old = try recording(from: isOldFromFuture ? 2_000_000 : 100, messageCount: 70, identity: 7)
@@ -87,8 +87,7 @@ struct SealTests {
     }
   }
 
-  @Test func `a wrong bit in a seal, its length included, costs no more than the pieces beside it, and is told`() throws
-  {
+  @Test func `a wrong bit in a seal loses at most the pieces next to it, and is reported`() throws {
     let old = try recording(from: 100, messageCount: 140, identity: 7)
     let new = try recording(from: 1_000_000, messageCount: 84, identity: 9, isFinished: false)
     let left = overwritten(old)
@@ -105,7 +104,7 @@ struct SealTests {
     }
   }
 
-  @Test func `a bit error costs the piece in which it is, and is told, also where the channels are defined`() throws {
+  @Test func `a bit error loses only its own piece, and is reported, also in the definition of a channel`() throws {
     let old = try recording(from: 100, messageCount: 140, identity: 7)
     let new = try recording(from: 1_000_000, messageCount: 84, identity: 9, isFinished: false)
     let left = overwritten(old)
@@ -159,7 +158,7 @@ struct SealTests {
     }
   }
 
-  @Test func `a sealed file that is whole is read and checked like any other`() throws {
+  @Test func `a complete sealed file is read and checked like any other`() throws {
     for messageCount in [0, 1, 50, 500] {
       let recording = try recording(from: 1, messageCount: messageCount, identity: 3)
       let reader = try MCAPReader(MCAPBytes(recording.bytes))
@@ -174,7 +173,7 @@ struct SealTests {
     }
   }
 
-  @Test func `full blocks are written, and data that would begin another is kept, if it is young enough`() throws {
+  @Test func `full blocks are written, and data for an incomplete block is held back while it is new`() throws {
     var writer = try MCAPWriter(MCAPBytes(), blocks: MCAPBlocks(byteCount: 4096))
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
     var sent: [UInt64] = []
@@ -199,7 +198,7 @@ struct SealTests {
     #expect(try messages(of: reader, order: .file).map(\.logTimeNanoseconds) == sent)
   }
 
-  @Test func `where a piece cannot be handed on, nothing is lost and nothing comes twice`() throws {
+  @Test func `if a piece cannot be written, nothing is lost and nothing is written twice`() throws {
     struct Sink: MCAPSink {
       var file = MCAPBytes()
       var isFull = false
