@@ -7,7 +7,7 @@ import Testing
 struct SuspendTests {
   private static let second: Int64 = 1_000_000_000
 
-  @Test func `a suspend is seen once, with its length`() {
+  @Test func `a suspend is reported once, with its length`() {
     var detector = SuspendDetector(before: 10 * Self.second, boottime: 15 * Self.second)
     #expect(detector.look(before: 20 * Self.second, boottime: 25 * Self.second, after: 20 * Self.second) == nil)
     let slept = detector.look(before: 21 * Self.second, boottime: 3626 * Self.second, after: 21 * Self.second)
@@ -15,7 +15,7 @@ struct SuspendTests {
     #expect(detector.look(before: 22 * Self.second, boottime: 3627 * Self.second, after: 22 * Self.second) == nil)
   }
 
-  @Test func `a thread that is held up between two readings of the clocks is no suspend`() {
+  @Test func `a thread that is delayed between two readings of the clocks causes no report of a suspend`() {
     // The thread was delayed by a second before its first read of CLOCK_BOOTTIME, and before a later one.
     var detector = SuspendDetector(before: 10 * Self.second, boottime: 11 * Self.second)
     #expect(detector.look(before: 20 * Self.second, boottime: 20 * Self.second, after: 20 * Self.second) == nil)
@@ -23,7 +23,7 @@ struct SuspendTests {
     #expect(detector.look(before: 40 * Self.second, boottime: 40 * Self.second, after: 41 * Self.second) == nil)
   }
 
-  @Test func `observers are told in their order, until they end or are released`() {
+  @Test func `observers are called in their order, until they are cancelled or released`() {
     let clock = ManualClock()
     let told = Recorder<String>()
     let first = clock.onResume { told.append("first \($0)") }

@@ -6,7 +6,7 @@ import Testing
 @testable import MonotonicTime
 
 struct TimerThreadTests {
-  @Test func `without a thread at the first timer, actions wait until there is one`() async {
+  @Test func `if no thread could be started for the first timer, actions wait until one can`() async {
     let isLacking = Guarded(true)
     let timers = TimerThread { body in
       isLacking.withLock { $0 } ? EAGAIN : DetachedThread.start("test timers", body)

@@ -32,7 +32,7 @@ struct UptimeTests {
     #expect(later + .milliseconds(-500) == now)
   }
 
-  @Test func `an instant beyond the clock's range becomes its end`() {
+  @Test func `an instant beyond the clock's range becomes the end of the range`() {
     let first = MonotonicInstant(nanoseconds: .min)
     let last = MonotonicInstant(nanoseconds: .max)
     let now = MonotonicClock().now
@@ -50,7 +50,7 @@ struct UptimeTests {
 
   // MARK: Waiting
 
-  @Test(arguments: longWaits) func `a timer in the far future waits, and keeps no other waiting`(
+  @Test(arguments: longWaits) func `a timer in the far future waits, and delays no other timer`(
     _ wait: Duration
   ) async {
     let clock = MonotonicClock()
@@ -64,7 +64,7 @@ struct UptimeTests {
     withExtendedLifetime((near, next)) {}
   }
 
-  @Test(arguments: longWaits) func `a long wait for a device is not cut short`(_ wait: Duration) {
+  @Test(arguments: longWaits) func `a long wait for a device ends only when the device is ready`(_ wait: Duration) {
     let stop = StopSignal()
     let data = WakeSignal()
     let poller = Poller(stop: stop.fileDescriptor)
@@ -75,12 +75,12 @@ struct UptimeTests {
     #expect(poller.wait(for: nil, atMost: wait) == .stopped)
   }
 
-  @Test(arguments: ages) func `a wait by an old clock ends when its time has come`(_ now: MonotonicInstant) {
+  @Test(arguments: ages) func `a wait by an old clock ends when its time is over`(_ now: MonotonicInstant) {
     let stop = StopSignal()
     #expect(Poller(stop: stop.fileDescriptor, clock: ManualClock(now: now)).wait(for: nil, atMost: .zero) == .timedOut)
   }
 
-  @Test func `an interval timer that begins in the far future is armed and has not fired`() throws {
+  @Test func `an interval timer that begins in the far future is set and has not fired`() throws {
     let timer = try IntervalTimer(every: .seconds(Int64.max), from: MonotonicClock().now)
     #expect(timer.takeExpirations() == 0)
   }
@@ -97,7 +97,7 @@ struct UptimeTests {
     }
   }
 
-  @Test(arguments: ages) func `a device's idle timeout on an old clock is as long as it should be`(
+  @Test(arguments: ages) func `a device's idle timeout on an old clock has the right length`(
     _ now: MonotonicInstant
   ) {
     let clock = ManualClock(now: now)
@@ -111,7 +111,7 @@ struct UptimeTests {
   }
 
   @Test(arguments: longWaits)
-  func `a device whose idle timeout never ends is on until the end of time, and can be shut down`(
+  func `a device whose idle timeout never ends stays on, and can be shut down`(
     _ idleTimeout: Duration
   ) {
     let clock = ManualClock()
@@ -124,7 +124,7 @@ struct UptimeTests {
     #expect(power.values == [true, false])
   }
 
-  @Test(arguments: ages) func `values by an old clock keep their pace`(_ now: MonotonicInstant) {
+  @Test(arguments: ages) func `throttled values on an old clock keep their interval`(_ now: MonotonicInstant) {
     let clock = ManualClock(now: now)
     let source = Subject<Int, Never>()
     let values = Recorder<Int>()
@@ -143,7 +143,7 @@ struct UptimeTests {
     subscription.cancel()
   }
 
-  @Test(arguments: ages) func `a device that has failed on an old clock is tried again when it should be`(
+  @Test(arguments: ages) func `a device that has failed on an old clock is tried again at the right time`(
     _ now: MonotonicInstant
   ) {
     let clock = ManualClock(now: now)
@@ -156,7 +156,7 @@ struct UptimeTests {
     subscription.cancel()
   }
 
-  @Test(arguments: longWaits) func `a device that is to be tried again in the far future is tried at a hint`(
+  @Test(arguments: longWaits) func `a device whose next attempt is in the far future is tried at a hint`(
     _ wait: Duration
   ) {
     let clock = ManualClock()
@@ -186,7 +186,7 @@ struct UptimeTests {
 
   /// CLOCK_MONOTONIC stops while a machine sleeps. If it does not (a stopped virtual machine, a process under
   /// SIGSTOP), all overdue actions run at once, each of them once.
-  @Test func `after a day's sleep everything that was due happens once, and then at its pace`() {
+  @Test func `after a day's suspend everything that was due happens once, and then at its interval`() {
     let clock = ManualClock()
     let day = Duration.seconds(86_400)
     let power = Recorder<Bool>()
