@@ -47,7 +47,7 @@ struct ActionTests {
     subscription.cancel()
   }
 
-  @Test func `work that finishes while it is started leaves the action free`() {
+  @Test func `work that finishes while it is being started leaves the action free`() {
     let action = Action<Int, Int, Fault> { _ in
       LazyPublisher<Int, Fault>(deriving: "at once") { run in
         run.send(5)
@@ -73,7 +73,7 @@ struct ActionTests {
     for subscription in subscriptions { subscription.cancel() }
   }
 
-  @Test func `an action cancelled from inside a handler is free when that has returned`() {
+  @Test func `an action cancelled from inside a handler is free once the handler has returned`() {
     let action = Action<Int, Int, Fault> { [source] _ in source }
     let lifetime = Lifetime()
     start(action) { [trace] _ in
@@ -87,7 +87,7 @@ struct ActionTests {
     #expect(trace.values.count == 2)
   }
 
-  @Test func `an action cancelled by what its work sends while it is started is free afterwards`() {
+  @Test func `an action that is cancelled by a value sent during its start is free afterwards`() {
     let action = Action<Int, Int, Never> { _ in (1...).publisher }
     let held = Guarded<Subscription?>(nil)
     let seen = Recorder<Int>()
@@ -103,7 +103,7 @@ struct ActionTests {
     subscription.cancel()
   }
 
-  @Test func `from inside the completion handler the action can be applied again`() {
+  @Test func `an action can be applied again from inside the completion handler`() {
     let action = Action<Int, Int, Fault> { [source] _ in source }
     let lifetime = Lifetime()
     let again = Listener()

@@ -15,7 +15,7 @@ struct BatchTests {
       as: "test", receiveValue: { passed.append($0) })
   }
 
-  @Test func `values wait until the first of them has waited for the interval`() {
+  @Test func `values are held back until the first of them has waited for the interval`() {
     let subscription = batch()
     source.send(1)
     clock.advance(by: .seconds(9))
@@ -33,7 +33,7 @@ struct BatchTests {
     subscription.cancel()
   }
 
-  @Test func `a batch that is full does not wait`() {
+  @Test func `a full batch is published at once`() {
     let subscription = batch(atMost: 3)
     for value in 1...4 { source.send(value) }
     #expect(passed.values == [1, 2, 3])
@@ -42,7 +42,7 @@ struct BatchTests {
     subscription.cancel()
   }
 
-  @Test func `waiting values are published before the end, and dropped with the subscription`() {
+  @Test func `held values are published before the end, and dropped when the subscription is cancelled`() {
     let subscription = batch()
     source.send(1)
     source.finish(.finished)
@@ -50,7 +50,7 @@ struct BatchTests {
     subscription.cancel()
   }
 
-  @Test func `a subscriber that leaves is given nothing more`() {
+  @Test func `a cancelled subscriber gets no more values`() {
     let subscription = batch()
     source.send(1)
     subscription.cancel()

@@ -29,7 +29,7 @@ struct ExampleTests {
   private let clock = ManualClock()
   private let thermometer = PlayedThermometer()
 
-  @Test func `the example shows readings at its pace and powers the thermometer meanwhile`() async {
+  @Test func `the example shows readings at its interval and powers the thermometer only in the meantime`() async {
     let celsius = readings(of: thermometer, clock: clock)
     let shown = Recorder<String>()
     let display = show(celsius, clock: clock) { shown.append($0) }
@@ -51,7 +51,7 @@ struct ExampleTests {
     #expect(await thermometer.power.first(2) == [true, false])
   }
 
-  @Test func `the example waits for frost over a failure`() async {
+  @Test func `the example keeps waiting for frost after a failure`() async {
     let celsius = readings(of: thermometer, clock: clock)
     let shown = Recorder<String>()
     let display = show(celsius, clock: clock) { shown.append($0) }
@@ -71,7 +71,7 @@ struct ExampleTests {
     display.cancel()
   }
 
-  @Test func `the page shows the example as it is compiled`() throws {
+  @Test func `the documentation shows the example as it is compiled`() throws {
     let tests = #filePath.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
     let page = try text("\(tests)/../../Sources/Publishing/Publishing.docc/Publishing.md")
     let example = try text("\(tests)/Example.swift")

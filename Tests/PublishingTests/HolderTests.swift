@@ -34,7 +34,7 @@ struct HolderTests {
     LazyPublisher(deriving: "source", timing: timing, holderObserver: notes) { (_) throws(Fault) in Subscription {} }
   }
 
-  @Test func `a source knows the holders in the end through whatever is derived from it, as they come and leave`() {
+  @Test func `a source knows its indirect holders through any chain of operators, as they come and leave`() {
     let source = source()
     let clock = ManualClock()
     let hints = Trigger<Int>()
@@ -63,7 +63,7 @@ struct HolderTests {
     #expect(source.activity.value.reason == "second (value) left")
   }
 
-  @Test func `holders of derived publishers come to a source together, and a leaving one is known`() {
+  @Test func `a group of holders is added to a source at once, and a holder that leaves is noticed`() {
     let source = source()
     let group = HolderGroup("group")
     let members = group.add((0..<100).map { Holders("\($0)") })
@@ -77,7 +77,7 @@ struct HolderTests {
     #expect(source.activity.value.reason == "99 left")
   }
 
-  @Test func `the label says nothing of who it is, nor of what it pays`() {
+  @Test func `holders with the same label are distinct if their identities are`() {
     let source = source()
     let visits = (0..<2).map { _ in Holder("web 127.0.0.1:1", id: HolderID(), payer: "web 127.0.0.1") }
     let leases = visits.map { source.subscribe(as: $0, receiveValue: { _ in }) }
@@ -95,7 +95,7 @@ struct HolderTests {
 
   /// Many holders on several threads subscribe to publishers derived from each other, whose sources start and stop
   /// with them.
-  @Test func `whichever threads subscribe and cancel, in the end the source knows its holders`() async {
+  @Test func `whatever threads subscribe and cancel, the source knows its holders in the end`() async {
     let source = source()
     let middle = source.shared(as: "middle")
     let ends = [middle.map { $0 }, middle.map { $0 * 2 }].map { $0.shared(as: "end") }

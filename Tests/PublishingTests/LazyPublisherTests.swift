@@ -17,7 +17,7 @@ struct LazyPublisherTests {
     #expect(bench.power.values.isEmpty)
   }
 
-  @Test func `the first subscriber starts the source and the last one leaving stops it`() async {
+  @Test func `the first subscriber starts the source, and the source stops when the last one leaves`() async {
     let publisher = bench.publisher()
     let first = Listener().subscribe(to: publisher)
     #expect(await bench.power.first(1) == [true])
@@ -28,7 +28,7 @@ struct LazyPublisherTests {
     #expect(await bench.power.first(2) == [true, false])
   }
 
-  @Test func `after the last subscriber has left the source stays on for its idle timeout`() async {
+  @Test func `the source stays on for its idle timeout after the last subscriber has left`() async {
     let publisher = bench.publisher(LifecycleTiming(idleTimeout: .seconds(5)))
     let subscription = Listener().subscribe(to: publisher)
     await bench.power.first(1)
@@ -56,7 +56,10 @@ struct LazyPublisherTests {
     }
   }
 
-  @Test func `a policy is asked whenever the last subscriber leaves, and the activity says why and until when`() async {
+  @Test
+  func `the idle timeout policy is asked when the last subscriber leaves, and the activity states reason and end`()
+    async
+  {
     let policy = Growing()
     let publisher = bench.publisher(LifecycleTiming(idleTimeout: .seconds(60)), idleTimeoutPolicy: policy)
     for seconds in [1, 2] {
@@ -79,7 +82,7 @@ struct LazyPublisherTests {
     #expect(policy.visits.values == ["first came", "second left", "first came", "second left"])
   }
 
-  @Test func `a subscriber who arrives during the idle timeout cancels the stop without a power cycle`() async {
+  @Test func `a subscriber that arrives during the idle timeout cancels the stop without a power cycle`() async {
     let publisher = bench.publisher(LifecycleTiming(idleTimeout: .seconds(5)))
     Listener().subscribe(to: publisher).cancel()
     await bench.power.first(1)
@@ -98,7 +101,7 @@ struct LazyPublisherTests {
 
   // MARK: 2. Runs never overlap; dwell times
 
-  @Test func `a restart waits until the run before has left its scope`() async {
+  @Test func `a restart waits until the previous run has left its scope`() async {
     let clock = ManualClock()
     let trace = Recorder<String>()
     let mayLeave = StopSignal()
@@ -145,7 +148,7 @@ struct LazyPublisherTests {
     #expect(await bench.power.first(2) == [true, false])
   }
 
-  @Test func `the timing may change while the source runs, is in its idle timeout or stays off`() async {
+  @Test func `the timing may change while the source runs, is in its idle timeout or is off`() async {
     let publisher = bench.publisher(LifecycleTiming(idleTimeout: .seconds(5), minimumOn: .seconds(10)))
     let began = bench.clock.now
     let first = Listener().subscribe(to: publisher)
@@ -216,7 +219,7 @@ struct LazyPublisherTests {
 
   // MARK: 3. One order for all
 
-  @Test func `everyone gets the same values in the same order from the moment they joined`() async {
+  @Test func `all subscribers get the same values in the same order from the moment they joined`() async {
     let publisher = bench.publisher()
     let early = Listener()
     let late = Listener()
@@ -266,7 +269,7 @@ struct LazyPublisherTests {
     for subscription in subscriptions { subscription.cancel() }
   }
 
-  @Test func `an error of a source that was told to stop is no failure of it`() async {
+  @Test func `an error of a source that was stopped does not count as a failure`() async {
     let publisher = LazyPublisher<Int, Fault>("interrupted") { (run) throws(Fault) in
       run.started()
       hold { run.stop.isSet }
@@ -279,7 +282,7 @@ struct LazyPublisherTests {
     #expect(phases.last == .idle)
   }
 
-  @Test func `after a failure the next subscription starts afresh`() async {
+  @Test func `after a failure the next subscription starts a new run`() async {
     let publisher = bench.publisher()
     let unlucky = Listener()
     let failed = unlucky.subscribe(to: publisher)
@@ -327,7 +330,7 @@ struct LazyPublisherTests {
     subscription.cancel()
   }
 
-  @Test func `a failure raised while starting arrives after the subscription and once`() async {
+  @Test func `a failure during the start arrives once, after the subscription`() async {
     let publisher = LazyPublisher<Int, Fault>("stillborn", reading: { (_) throws(Fault) in throw .broken })
     let listener = Listener()
     let subscription = listener.subscribe(to: publisher)
@@ -359,7 +362,7 @@ struct LazyPublisherTests {
     #expect(inner.values == [2])
   }
 
-  @Test func `subscribing again from inside a completion handler starts afresh`() async {
+  @Test func `subscribing again from inside a completion handler starts a new run`() async {
     let publisher = bench.publisher()
     let second = Listener()
     let lifetime = Lifetime()
@@ -389,7 +392,7 @@ struct LazyPublisherTests {
     for subscription in subscriptions { subscription.cancel() }
   }
 
-  @Test func `after cancel has returned on the delivering thread no value arrives`() {
+  @Test func `no value arrives after cancel has returned on the delivering thread`() {
     let subject = Subject<Int, Fault>()
     let late = Listener()
     let lateSubscription = Guarded<Subscription?>(nil)
@@ -428,7 +431,7 @@ struct LazyPublisherTests {
   enum WayOut: CaseIterable { case cancel, drop, failure, end, cancelInHandler, cancelDuringIdleTimeout, taskCancelled }
 
   @Test(arguments: WayOut.allCases)
-  func `after every way out the power line is off`(_ way: WayOut) async {
+  func `the power line is off after every way of ending`(_ way: WayOut) async {
     let isLingering = way == .cancelDuringIdleTimeout
     let publisher = bench.publisher(LifecycleTiming(idleTimeout: isLingering ? .seconds(1) : .zero))
     let listener = Listener()

@@ -33,7 +33,7 @@ struct OperatorTests {
     subscription.cancel()
   }
 
-  @Test func `throttling loses no last value when the source ends`() {
+  @Test func `throttling delivers the last value when the source ends`() {
     let subscription = listener.subscribe(to: source.throttled(to: .seconds(1), clock: clock))
     source.send(1)
     source.send(2)
@@ -42,7 +42,7 @@ struct OperatorTests {
     subscription.cancel()
   }
 
-  @Test func `each subscriber of a throttled publisher has its own pace`() {
+  @Test func `each subscriber of a throttled publisher has its own interval`() {
     let throttled = source.throttled(to: .seconds(1), clock: clock)
     let first = listener.subscribe(to: throttled)
     source.send(1)
@@ -57,7 +57,7 @@ struct OperatorTests {
 
   // MARK: Signals
 
-  @Test func `publish on a signal runs once per signal and not before`() {
+  @Test func `publish on a signal runs once per signal, and not before the first`() {
     let runs = Recorder<String>()
     let cold = Deferred<Int, Fault> { holders in
       runs.append(holders.label)
@@ -77,7 +77,7 @@ struct OperatorTests {
     subscription.cancel()
   }
 
-  @Test func `publish and repeat runs at once and again on each signal`() async {
+  @Test func `publish and repeat runs at once, and again on each signal`() async {
     let bench = Bench()
     let trigger = Trigger<Int>()
     let subscription = listener.subscribe(
@@ -89,7 +89,7 @@ struct OperatorTests {
     #expect(await bench.power.first(4) == [true, false, true, false])
   }
 
-  @Test func `a run that has finished waits for the next signal`() async {
+  @Test func `a finished run of publish and repeat waits for the next signal`() async {
     let bench = Bench()
     let again = Subject<Void, Never>()
     let subscription = listener.subscribe(to: bench.publisher().publishAndRepeat(onOutputFrom: again))
@@ -109,7 +109,7 @@ struct OperatorTests {
     subscription.cancel()
   }
 
-  @Test func `waiting for a signal holds the end back but not the values`() {
+  @Test func `waiting for a signal delays the end but not the values`() {
     let next = Subject<Void, Never>()
     let subscription = listener.subscribe(to: source.wait(untilOutputFrom: next))
     source.send(1)
@@ -122,7 +122,7 @@ struct OperatorTests {
 
   // MARK: Combining
 
-  @Test func `accumulate latest waits for all and then reports every change`() {
+  @Test func `accumulate latest waits for a value of each publisher, and then reports every change`() {
     let other = Subject<Int, Fault>()
     let seen = Recorder<[Int]>()
     let subscription = accumulateLatest([source, other]).subscribe(as: "test", receiveValue: { seen.append($0) })
@@ -147,7 +147,7 @@ struct OperatorTests {
 
   // MARK: Deferred, shared
 
-  @Test func `a deferred publisher works for each subscriber and a shared one once for all`() {
+  @Test func `a deferred publisher works once per subscriber, and a shared one once for all`() {
     let works = Recorder<String>()
     let cold = Deferred<Int, Fault> { holders in
       works.append(holders.label)
@@ -163,7 +163,7 @@ struct OperatorTests {
 
   // MARK: Retrying
 
-  @Test func `retrying waits longer after each failure in a row and starts over after a value`() async {
+  @Test func `retrying waits longer after each failure in a row, and starts over after a value`() async {
     let bench = Bench()
     let backoff = Backoff(initial: .seconds(1), maximum: .seconds(3))
     let subscription = listener.subscribe(
@@ -187,7 +187,7 @@ struct OperatorTests {
     await bench.power.first(12)
   }
 
-  @Test func `a hint cuts the wait short`() async {
+  @Test func `a hint ends the wait before a retry`() async {
     let bench = Bench()
     let hint = Subject<Void, Never>()
     let subscription = listener.subscribe(
@@ -204,7 +204,7 @@ struct OperatorTests {
 
   // MARK: Action
 
-  @Test func `an action is exclusive and shows that it is at work`() {
+  @Test func `an action runs only once at a time, and reports that it is executing`() {
     let action = Action<Int, Int, Fault> { _ in source }
     let busy = Recorder<Bool>()
     let watching = action.isExecuting.subscribe(as: "test", receiveValue: { busy.append($0) })
@@ -253,7 +253,7 @@ struct OperatorTests {
 
   // MARK: Properties
 
-  @Test func `a property gives its present value and then its changes`() {
+  @Test func `a property sends its current value and then its changes`() {
     let property = MutableProperty(1)
     let seen = Recorder<Int>()
     let subscription = property.readOnly.subscribe(as: "test", receiveValue: { seen.append($0) })
@@ -268,7 +268,7 @@ struct OperatorTests {
 
 @Suite(.timeLimit(.minutes(10)))
 struct BufferedValuesTests {
-  @Test func `a slow consumer gets the newest values and a count of those dropped`() async throws {
+  @Test func `a slow consumer gets the newest values and the number of dropped ones`() async throws {
     let property = MutableProperty(0)
     var iterator = property.readOnly.values(as: "slow", buffering: .newest(3)).makeAsyncIterator()
     #expect(await iterator.next() == 0)
@@ -279,7 +279,7 @@ struct BufferedValuesTests {
     #expect(await iterator.next() == 10)
   }
 
-  @Test func `the sequence ends with the typed failure once`() async {
+  @Test func `the sequence ends once with the typed failure`() async {
     let failing = LazyPublisher<Int, Fault>(
       "failing",
       reading: { (run) throws(Fault) in

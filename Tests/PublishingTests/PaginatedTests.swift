@@ -18,7 +18,7 @@ struct PaginatedTests {
     }
   }
 
-  @Test func `nothing is fetched before somebody subscribes, and then one page`() {
+  @Test func `nothing is fetched before a client subscribes, and then one page`() {
     let pages = pages(to: 2)
     next.send(())
     #expect(fetched.values.isEmpty)
@@ -28,7 +28,7 @@ struct PaginatedTests {
     subscription.cancel()
   }
 
-  @Test func `each signal asks for one page, and the last one is the end`() {
+  @Test func `each signal requests one page, and the sequence ends after the last one`() {
     let subscription = listener.subscribe(to: pages(to: 2))
     next.send(())
     #expect(listener.values == [0, 1])
@@ -45,7 +45,7 @@ struct PaginatedTests {
     subscription.cancel()
   }
 
-  @Test func `a subscriber that wants all pages asks from inside the handler, without an end to the stack`() {
+  @Test func `a subscriber can request thousands of pages from inside its handler without a stack overflow`() {
     let seen = Recorder<Int>()
     let subscription = pages(to: 20_000).subscribe(
       as: "test",
@@ -57,7 +57,7 @@ struct PaginatedTests {
     subscription.cancel()
   }
 
-  @Test func `a subscriber that has left is fetched nothing more`() {
+  @Test func `no page is fetched for a cancelled subscriber`() {
     let subscription = listener.subscribe(to: pages(to: 5))
     next.send(())
     subscription.cancel()
@@ -66,7 +66,7 @@ struct PaginatedTests {
     #expect(listener.values == [0, 1])
   }
 
-  @Test func `a page that cannot be fetched ends it`() {
+  @Test func `a page that cannot be fetched fails the publisher`() {
     let subscription = listener.subscribe(to: pages(to: 5, broken: 1))
     next.send(())
     #expect(listener.events.values == [.subscription, .value(0), .failed(.broken)])
@@ -90,14 +90,14 @@ struct PaginatedTests {
     second.cancel()
   }
 
-  @Test func `once nobody can ask any more there is nothing more to come`() {
+  @Test func `the publisher finishes when the signal finishes`() {
     let subscription = listener.subscribe(to: pages(to: 5))
     next.finish(.finished)
     #expect(listener.events.values == [.subscription, .value(0), .finished])
     subscription.cancel()
   }
 
-  @Test func `a page requested while another one is fetched comes behind it`() {
+  @Test func `a page that is requested while another one is fetched comes after it`() {
     let asked = Guarded(false)
     let pages = Paginated<Int, Never>(from: 0, onOutputFrom: next) { [next] (page) throws(Never) in
       let isFirst = asked.withLock { asked in

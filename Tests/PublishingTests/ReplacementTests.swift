@@ -60,7 +60,7 @@ struct ReplacementTests {
 
   // MARK: Retrying
 
-  @Test func `a hint beside a failure, and the next failure, leave one wait: that of the last failure`() {
+  @Test func `a hint during a failure, followed by another failure, leaves only the wait of the last failure`() {
     let doors = Doors()
     defer { doors.close() }
     let hint = Subject<Void, Never>()
@@ -82,7 +82,7 @@ struct ReplacementTests {
     subscription.cancel()
   }
 
-  @Test func `a hint beside a failure, and a try that succeeds, leave no wait`() {
+  @Test func `a hint during a failure, followed by a success, leaves no wait`() {
     let doors = Doors()
     defer { doors.close() }
     let hint = Subject<Void, Never>()
@@ -99,7 +99,7 @@ struct ReplacementTests {
 
   // MARK: Signals
 
-  @Test func `the end of a run that another one has replaced is not the end of that one`() {
+  @Test func `the end of a run that was already replaced does not end the new run`() {
     let current = CurrentSubscription(isExpected: false)
     let places = Recorder<CurrentSubscription.Link>()
     for _ in 0..<2 {
@@ -115,7 +115,7 @@ struct ReplacementTests {
     #expect(current.close())
   }
 
-  @Test func `a run that ends before it is replaced is not the last one`() {
+  @Test func `a run that ends before it is replaced does not end the publisher`() {
     let current = CurrentSubscription(isExpected: false)
     let places = Recorder<CurrentSubscription.Link>()
     for _ in 0..<2 {
@@ -146,7 +146,7 @@ struct ReplacementTests {
     hold { isDone.load(ordering: .acquiring) }
   }
 
-  @Test func `a run that ends while the signal fires for the last time ends nothing`() {
+  @Test func `a run that ends while the signal fires for the last time does not end the publisher`() {
     for round in 0..<300 {
       let doors = Doors()
       defer { doors.close() }
@@ -164,7 +164,7 @@ struct ReplacementTests {
     }
   }
 
-  @Test func `no value of a run comes after one of the next`() {
+  @Test func `no value of a run arrives after a value of the next run`() {
     for _ in 0..<300 {
       let doors = Doors()
       defer { doors.close() }
@@ -181,7 +181,7 @@ struct ReplacementTests {
     }
   }
 
-  @Test func `a signal that has ended before the first run leaves that one`() {
+  @Test func `if the signal has already ended, the first run still completes`() {
     let source = Subject<Int, Fault>()
     let subscription = listener.subscribe(to: source.publishAndRepeat(onOutputFrom: Empty<Void, Never>()))
     source.send(1)

@@ -66,7 +66,7 @@ struct SenderTests {
   }
 
   @Test(arguments: [2, 5])
-  func `a send returns after its share although others never stop sending`(_ senders: Int) async {
+  func `a send returns after its share of the work, even if others never stop sending`(_ senders: Int) async {
     let subject = Subject<Mark, Never>()
     let witness = Witness()
     let deliveries = Deliveries()
@@ -99,7 +99,7 @@ struct SenderTests {
     subscription.cancel()
   }
 
-  @Test func `a send to one of several merged publishers returns after its share too`() async {
+  @Test func `a send to one of several merged publishers also returns after its share of the work`() async {
     let subjects = (0..<3).map { _ in Subject<Mark, Never>() }
     let witness = Witness()
     let deliveries = Deliveries()
@@ -132,7 +132,7 @@ struct SenderTests {
     subscription.cancel()
   }
 
-  @Test func `staging never waits, and asks for a delivery slot once the queue is full`() {
+  @Test func `staging a value never waits, and asks for a delivery slot once the queue is full`() {
     let property = MutableProperty(0)
     let seen = Recorder<Int>()
     let mayLeave = StopSignal()
@@ -157,7 +157,7 @@ struct SenderTests {
     subscription.cancel()
   }
 
-  @Test func `values that several threads stage under one lock come in the order of the lock, and all of them`() async {
+  @Test func `all values that several threads stage under one lock arrive in the order of the lock`() async {
     let property = MutableProperty(0)
     let next = Guarded(0)
     let seen = Recorder<Int>()
@@ -188,7 +188,7 @@ struct SenderTests {
     subscription.cancel()
   }
 
-  @Test func `a handler may send more than the queue takes`() {
+  @Test func `a handler may send more values than the queue holds`() {
     let subject = Subject<Int, Fault>()
     let first = Listener()
     let second = Listener()
@@ -203,7 +203,7 @@ struct SenderTests {
     for subscription in subscriptions { subscription.cancel() }
   }
 
-  @Test func `subjects that send to each other from inside their handlers do not wait for each other for ever`() async {
+  @Test func `subjects that send to each other from inside their handlers do not deadlock`() async {
     let seed = Seed()
     let subjects = (0..<3).map { _ in Subject<Mark, Never>() }
     let early = subjects.map { _ in Witness() }
@@ -249,7 +249,7 @@ struct SenderTests {
     lifetime.end()
   }
 
-  @Test func `each subscriber gets one completion, and nothing after it, however many send`() async {
+  @Test func `each subscriber gets one completion and nothing after it, however many threads send`() async {
     let seed = Seed()
     let subject = Subject<Int, Fault>()
     let rounds = 300
@@ -282,7 +282,7 @@ struct SenderTests {
     await done.first(3)
   }
 
-  @Test func `threads that send, stage, subscribe, cancel and finish as they like leave nothing stuck`() async {
+  @Test func `threads that send, stage, subscribe, cancel and finish at random do not deadlock`() async {
     let seed = Seed()
     let subjects = (0..<2).map { _ in Subject<Mark, Never>() }
     let property = MutableProperty(Mark(sender: -1, number: 0))

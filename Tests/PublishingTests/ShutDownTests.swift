@@ -21,7 +21,7 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
-  @Test func `idle, only later subscribers are finished`() {
+  @Test func `after a shutdown while idle, only later subscribers are finished`() {
     let publisher = bench.publisher()
     publisher.shutDown()
     publisher.shutDown()
@@ -29,7 +29,7 @@ struct ShutDownTests {
     #expect(publisher.activity.value.phase == .idle)
   }
 
-  @Test func `resting, a subscriber that waits for the source to start is finished`() async {
+  @Test func `a shutdown during the minimum time off finishes a subscriber that waits for the start`() async {
     let publisher = bench.publisher(LifecycleTiming(minimumOff: .seconds(3)))
     Listener().subscribe(to: publisher).cancel()
     await bench.power.first(2)
@@ -43,7 +43,7 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
-  @Test func `starting, the source leaves its scope first`() async {
+  @Test func `after a shutdown during the start, the source leaves its scope before subscribers are finished`() async {
     let power = Recorder<Bool>()
     let mayLeave = Recorder<Bool>()
     let publisher = LazyPublisher<Int, Fault>("slow to start") { context in
@@ -63,7 +63,7 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
-  @Test func `running, the source leaves its scope first`() async {
+  @Test func `after a shutdown while running, the source leaves its scope before subscribers are finished`() async {
     let publisher = bench.publisher()
     let subscription = listener.subscribe(to: publisher)
     bench.order(.send(1))
@@ -75,7 +75,7 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
-  @Test func `an error of a source that was shut down is no failure of it`() async {
+  @Test func `an error of a source that was shut down does not count as a failure`() async {
     let publisher = LazyPublisher<Int, Fault>("interrupted") { (context) throws(Fault) in
       context.started()
       hold { context.stop.isSet }
@@ -89,7 +89,7 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
-  @Test func `in its idle timeout, the source does not wait for the rest of its time`() async {
+  @Test func `a shutdown during the idle timeout ends it at once`() async {
     let publisher = bench.publisher(LifecycleTiming(idleTimeout: .seconds(5)))
     listener.subscribe(to: publisher).cancel()
     await bench.clock.sleepers(1)
@@ -100,7 +100,7 @@ struct ShutDownTests {
     #expect(listener.events.values == [.subscription])
   }
 
-  @Test func `stopping, a subscriber that waits for the next run is finished once this one has left its scope`() async {
+  @Test func `a shutdown during the stop finishes a waiting subscriber once the run has left its scope`() async {
     let power = Recorder<Bool>()
     let mayLeave = Recorder<Bool>()
     let publisher = LazyPublisher<Int, Fault>("slow to stop") { context in
@@ -120,7 +120,7 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
-  @Test func `failed, no subscriber is finished twice`() async {
+  @Test func `a shutdown after a failure finishes no subscriber twice`() async {
     let publisher = bench.publisher()
     bench.order(.fail(.broken))
     let subscription = listener.subscribe(to: publisher)
@@ -131,7 +131,7 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
-  @Test func `derived, what it holds is let go of before its subscribers are finished`() {
+  @Test func `a shutdown of a derived publisher releases its upstream before its subscribers are finished`() {
     let source = Subject<Int, Fault>()
     let trace = Recorder<String>()
     let publisher = LazyPublisher<Int, Fault>(deriving: "derived") { run in
@@ -150,7 +150,7 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
-  @Test func `derived, shut down by what it sends while it starts, it is let go of too`() {
+  @Test func `a derived publisher that is shut down by a value sent during its start releases its upstream too`() {
     let trace = Recorder<String>()
     let lifetime = Lifetime()
     let publisher = LazyPublisher<Int, Fault>(deriving: "eager") { run in

@@ -12,7 +12,7 @@ struct SourceTests {
 
   // MARK: Lazy publishers
 
-  @Test func `a body in a trailing closure is read on a thread of its own`() async {
+  @Test func `a body in a trailing closure runs on its own thread`() async {
     let publisher = LazyPublisher<Int, Never>("counter") { context in
       var count = 0
       while !context.stop.isSet {
@@ -26,7 +26,7 @@ struct SourceTests {
     #expect(publisher.activity.waits { $0.phase == .idle })
   }
 
-  @Test func `a derived publisher holds its lease upstream while somebody subscribes`() {
+  @Test func `a derived publisher holds its upstream only while it has a subscriber`() {
     let upstream = LazyPublisher<Int, Never>(deriving: "upstream") { _ in Subscription {} }
     let derived = LazyPublisher<Int, Never>(deriving: "derived") { run in
       upstream.subscribe(as: run.holders, receiveValue: { run.send($0) })
@@ -40,7 +40,7 @@ struct SourceTests {
 
   // MARK: Values at hand
 
-  @Test func `just one value, and the end, for each subscriber`() {
+  @Test func `just sends one value and the end to each subscriber`() {
     let publisher = Just(7)
     let subscriptions = [listener.subscribe(to: publisher), listener.subscribe(to: publisher)]
     #expect(listener.events.values == [.value(7), .finished, .value(7), .finished])
@@ -58,7 +58,7 @@ struct SourceTests {
     #expect(other.events.values == [.subscription])
   }
 
-  @Test func `fail fails`() {
+  @Test func `fail fails at once`() {
     let subscription = listener.subscribe(to: Fail<Int, Fault>(.broken))
     #expect(listener.events.values == [.subscription, .failed(.broken)])
     subscription.cancel()
@@ -70,7 +70,7 @@ struct SourceTests {
     subscription.cancel()
   }
 
-  @Test func `a sequence without an end is sent until somebody has enough of it`() {
+  @Test func `an endless sequence is sent until the subscriber cancels`() {
     let held = Guarded<Subscription?>(nil)
     let seen = Recorder<Int>()
     let subscription = (1...).publisher.map { $0 * 10 }.subscribe(
@@ -86,7 +86,7 @@ struct SourceTests {
 
   // MARK: Asynchronous sequences
 
-  @Test func `an asynchronous sequence sends its elements and how it ends`() async {
+  @Test func `an asynchronous sequence sends its elements and then ends as the sequence does`() async {
     let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
     let subscription = listener.subscribe(to: stream.publisher)
     continuation.yield(1)
@@ -107,7 +107,7 @@ struct SourceTests {
     subscription.cancel()
   }
 
-  @Test func `cancelling ends the iteration, and with it what it holds`() async {
+  @Test func `cancelling ends the iteration and releases what it holds`() async {
     let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
     let hasEnded = Recorder<Bool>()
     continuation.onTermination = { _ in hasEnded.append(true) }
@@ -134,7 +134,7 @@ struct SourceTests {
 
   // MARK: Ticks
 
-  @Test func `a clock ticks for each subscriber from when it subscribed, without drift`() {
+  @Test func `a clock's ticks start for each subscriber when it subscribes, without drift`() {
     let start = clock.now
     let seen = Recorder<Duration>()
     let subscription = clock.ticks(every: .seconds(2)).subscribe(
@@ -167,7 +167,7 @@ struct SourceTests {
     #expect(seen.values.count == 1)
   }
 
-  @Test func `the machine's clock ticks`() async {
+  @Test func `the machine's clock sends ticks`() async {
     let seen = Recorder<MonotonicInstant>()
     let subscription = MonotonicClock().ticks(every: .milliseconds(2)).subscribe(
       as: "test", receiveValue: { seen.append($0) })
@@ -179,7 +179,7 @@ struct SourceTests {
 
   // MARK: Merging
 
-  @Test func `merged publishers send as they come and finish when all have`() {
+  @Test func `merged publishers send values as they arrive, and finish when all have finished`() {
     let sources = (0..<3).map { _ in Subject<Int, Fault>() }
     let subscription = listener.subscribe(to: sources[0].merge(with: sources[1], sources[2]))
     sources[1].send(1)
@@ -193,7 +193,7 @@ struct SourceTests {
     subscription.cancel()
   }
 
-  @Test func `merged publishers fail when one fails, and let go of the others`() {
+  @Test func `merged publishers fail when one fails, and release the others`() {
     let failing = Subject<Int, Fault>()
     let lazy = LazyPublisher<Int, Fault>(deriving: "other") { _ in Subscription {} }
     let subscription = listener.subscribe(to: merge([failing, lazy]))
@@ -204,7 +204,7 @@ struct SourceTests {
     subscription.cancel()
   }
 
-  @Test func `merging nothing finishes at once, and what is at hand comes in turn`() {
+  @Test func `merging no publishers finishes at once, and immediate values are sent in turn`() {
     let subscription = listener.subscribe(to: merge([any Publisher<Int, Never>]()))
     #expect(listener.events.values == [.finished])
     let other = Listener()
@@ -214,7 +214,7 @@ struct SourceTests {
     numbers.cancel()
   }
 
-  @Test func `a merge that has failed does not subscribe to what is left`() {
+  @Test func `a merge that has failed does not subscribe to the remaining publishers`() {
     let subscribed = Recorder<Holders>()
     let last = Deferred<Int, Fault> { holders in
       subscribed.append(holders)
@@ -228,7 +228,7 @@ struct SourceTests {
 
   // MARK: The first value
 
-  @Test func `first passes one value on and ends the lease with it`() async {
+  @Test func `first passes one value on and cancels its subscription`() async {
     let bench = Bench()
     let subscription = listener.subscribe(to: bench.publisher().first())
     for value in 1...3 { bench.order(.send(value)) }
@@ -238,13 +238,13 @@ struct SourceTests {
     #expect(listener.values == [1])
   }
 
-  @Test func `first passes on a value that meets a condition, out of any number`() {
+  @Test func `first with a condition passes on only the first value that meets it`() {
     let subscription = listener.subscribe(to: (1...).publisher.map { $0 * 7 }.first { $0 % 10 == 0 })
     #expect(listener.events.values == [.value(70), .finished])
     subscription.cancel()
   }
 
-  @Test func `first of nothing ends as that ends`() {
+  @Test func `first of a publisher without values ends as that publisher does`() {
     let subscription = listener.subscribe(to: Empty<Int, Fault>().first())
     let other = Listener()
     let failed = other.subscribe(to: Fail<Int, Fault>(.again).first())
@@ -254,7 +254,7 @@ struct SourceTests {
     failed.cancel()
   }
 
-  @Test func `a value sent by an activation after its end goes nowhere`() {
+  @Test func `a value that an activation sends after its end is dropped`() {
     let publisher = LazyPublisher<Int, Fault>(deriving: "talkative") { run in
       run.send(1)
       run.finish(.finished)
@@ -267,7 +267,7 @@ struct SourceTests {
     subscription.cancel()
   }
 
-  @Test func `an activation that fails lets go of what it has subscribed to`() {
+  @Test func `an activation that fails cancels its upstream subscriptions`() {
     let upstream = LazyPublisher<Int, Fault>(deriving: "upstream") { _ in Subscription {} }
     let failing = LazyPublisher<Int, Fault>(deriving: "failing") { (run) throws(Fault) in
       _ = run.subscribe(to: upstream, receiveValue: { run.send($0) })

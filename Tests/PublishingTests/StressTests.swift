@@ -19,7 +19,7 @@ struct StressTests {
     func leave() { inside.wrappingSubtract(1, ordering: .relaxed) }
   }
 
-  @Test func `a hundred thousand operations from eight threads leave nothing running and nothing behind`() async {
+  @Test func `a hundred thousand operations from eight threads leave no run and no resource behind`() async {
     let scope = Scope()
     let publisher = LazyPublisher<Int, Fault>("stress", replaysLatest: true) { (run) throws(Fault) in
       scope.enter()

@@ -30,7 +30,7 @@ struct ThrottleTests {
       as: "test", receiveValue: { passed.append([$0, Int((clock.now - start).inNanoseconds / 1_000_000)]) })
   }
 
-  @Test func `a value after one that a late timer passed on waits its whole interval`() {
+  @Test func `the value after one that a late timer passed on waits for a whole interval`() {
     let clock = ManualClock()
     let subscription = throttle(clock)
     source.send(1)
@@ -47,7 +47,7 @@ struct ThrottleTests {
     subscription.cancel()
   }
 
-  @Test func `a late timer does not pass on what came after a value that overtook it`() {
+  @Test func `a late timer does not pass on a value newer than one that overtook it`() {
     let clock = LateClock { .milliseconds(300) }
     let subscription = throttle(clock)
     source.send(1)
@@ -65,7 +65,7 @@ struct ThrottleTests {
     subscription.cancel()
   }
 
-  @Test func `timers that are on time let values through without drift`() {
+  @Test func `timers that are on time pass values on without drift`() {
     let clock = ManualClock()
     let subscription = throttle(clock)
     for value in 0...40 {
@@ -76,7 +76,7 @@ struct ThrottleTests {
     subscription.cancel()
   }
 
-  @Test func `a value that comes while a slow subscriber is at work is not passed on right behind it`() {
+  @Test func `a value that arrives while a slow subscriber works is not passed on right after its return`() {
     let clock = ManualClock()
     let start = clock.now
     let subscription = source.throttled(to: .seconds(1), clock: clock).subscribe(
@@ -103,7 +103,7 @@ struct ThrottleTests {
     subscription.cancel()
   }
 
-  @Test func `whatever the timers do, no two values are within the interval and the last one comes`() {
+  @Test func `whatever the timers do, two values are at least an interval apart and the last value arrives`() {
     let seed = Seed()
     for round in 0..<200 {
       let random = Guarded(seed.random(round))
@@ -129,7 +129,7 @@ struct ThrottleTests {
     }
   }
 
-  @Test func `an end while a value is on its way follows it, and the last value`() {
+  @Test func `an end during a delivery comes after the delivered value and the last value`() {
     let clock = ManualClock()
     let trace = Recorder<String>()
     let subscription = source.throttled(to: .seconds(1), clock: clock).subscribe(
@@ -161,7 +161,7 @@ struct ThrottleTests {
 
   // MARK: Debouncing
 
-  @Test func `debouncing passes the latest value on once none has come for so long`() {
+  @Test func `debouncing passes the latest value on once no other has come for the interval`() {
     let clock = ManualClock()
     let listener = Listener()
     let subscription = listener.subscribe(to: source.debounced(for: .seconds(1), clock: clock))
@@ -184,7 +184,7 @@ struct ThrottleTests {
   }
 
   @Test(arguments: [Completion<Fault>.finished, .failed(.broken)])
-  func `debouncing loses no last value when the source ends`(_ completion: Completion<Fault>) {
+  func `debouncing delivers the last value when the source ends`(_ completion: Completion<Fault>) {
     let listener = Listener()
     let subscription = listener.subscribe(to: source.debounced(for: .seconds(1), clock: ManualClock()))
     source.send(1)
