@@ -10,7 +10,7 @@ import Testing
 struct SoakTests {
   private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-  @Test func `a month's events leave no trace, and none costs more than in a young hub`() throws {
+  @Test func `a month's events leave nothing behind, and cost no more than in a new hub`() throws {
     var bounds = Soak.Bounds()
     // Next to other programs CPU times are imprecise, but memory, descriptors and threads are not.
     bounds.cpuGrowth = 1
