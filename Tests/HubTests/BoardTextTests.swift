@@ -104,7 +104,7 @@ struct BoardTextTests {
     "https://t/{z}/{x}/{y}\"onload", "http://t:0/{z}/{x}/{y}", "ftp://t/{z}/{x}/{y}", "https://ü/{z}/{x}/{y}",
     "https://t/{z}/{x}", "/etc/shadow", "maps/harbour.pmtiles",
   ])
-  func `the page loads map tiles from one server and sends it nothing else`(_ tiles: String) {
+  func `map tiles need a single plain web address without other text`(_ tiles: String) {
     let quoted = tiles.replacing("\"", with: "\\\"")
     #expect(message("{ name: 'x', http: { tiles: \"\(quoted)\" } }").contains("'http.tiles' must be an address"))
   }

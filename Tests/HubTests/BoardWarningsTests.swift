@@ -71,7 +71,7 @@ struct BoardWarningsTests {
     #expect(try rates(fast).isEmpty)
   }
 
-  @Test func `if not even a fast bus can carry the rates, the warning only suggests lower ones`() throws {
+  @Test func `if a fast bus cannot carry the rates either, the warning only suggests lower ones`() throws {
     runBus(atHertz: 400_000)
     let warnings = try rates(
       "a: { driver: 'icm-42688-p', bus: '/dev/i2c-1', rateHz: 1000 }, "

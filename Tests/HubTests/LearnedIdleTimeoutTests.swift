@@ -138,7 +138,7 @@ struct LearnedIdleTimeoutTests {
     #expect(starts <= 10)
   }
 
-  @Test func `a restart that stays expensive is tried only seldom, which costs little`() {
+  @Test func `a restart that stays expensive is tried so rarely that it costs little`() {
     var idleTimeout = LearnedIdleTimeout()
     live(Array(repeating: 600, count: 4), with: &idleTimeout)
     // The visits continue until the pattern is learned.

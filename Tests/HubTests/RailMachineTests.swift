@@ -30,7 +30,7 @@ struct RailMachineTests {
     #expect(machine.look(at(5)) == .nothing)
   }
 
-  @Test func `a supply that was cut while the last run released it is available to the next run`() {
+  @Test func `a supply that was cut while it was being released is available to the next run`() {
     var machine = switchedOn(for: "gps")
     #expect(machine.release(for: "gps", at(1)) == .driveLow)
     // The line hangs for a while.

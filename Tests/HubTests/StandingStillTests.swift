@@ -146,7 +146,8 @@ struct StandingStillTests {
     await bench.end()
   }
 
-  @Test func `a sensor that fails while it waits for motion is noticed, and fixes come as scheduled until then`()
+  @Test
+  func `a sensor that fails while it waits for motion is reported, and fixes come as scheduled until it recovers`()
     async throws
   {
     let got = Recorder<Bench.Got>()

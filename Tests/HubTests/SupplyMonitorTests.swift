@@ -82,7 +82,8 @@ struct SupplyMonitorTests {
     await hub.isOff()
   }
 
-  @Test func `a measured current counts if the board file states none, and an infinite load is not reported`()
+  @Test
+  func `a measured current counts if the board file states none, and new measurements are not reported as changes`()
     async throws
   {
     let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 0, "monitor: 'meter'"))

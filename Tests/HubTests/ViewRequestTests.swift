@@ -69,7 +69,7 @@ struct ViewRequestTests {
     #expect(mistake?.key == .parts && mistake?.reason.hasSuffix("did you mean 'attitude'?") == true)
   }
 
-  @Test func `a later line of a client keeps its rate and parts, and replaces any other request`()
+  @Test func `a later line of a client keeps rate and parts unless it names them, and replaces any other request`()
     throws
   {
     var request = try Self.request([.rateHz: 5], parts: ["attitude"])

@@ -144,7 +144,7 @@ struct SealTests {
     }
   }
 
-  @Test func `a scan that ended before a bit error continues behind it`() throws {
+  @Test func `a scan that ended before a bit error continues after it`() throws {
     let file = try recording(from: 1, messageCount: 140, identity: 9, isFinished: false)
     let before = try MCAPReader(MCAPBytes(Array(file.bytes[..<file.pieces[5].end])))
     var bytes = file.bytes

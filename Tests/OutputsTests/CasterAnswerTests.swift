@@ -68,7 +68,7 @@ struct CasterAnswerTests {
   }
 
   @Test(arguments: [("0", "1"), ("1;", "x")])
-  func `the line with a chunk's size has at most 256 bytes, with or without its end`(
+  func `the line with a chunk's size has at most 256 bytes, also before its end has arrived`(
     _ first: String, _ last: String
   ) {
     let head = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)

@@ -24,7 +24,8 @@ struct SegmentNameTests {
     #expect(newest.map { $0 < name } ?? true)
   }
 
-  @Test func `a board with a slow clock keeps its recordings, and repairs an incomplete segment dated in the future`()
+  @Test
+  func `a board whose clock is behind keeps its recordings, and repairs an incomplete segment dated in the future`()
     throws
   {
     let folder = RecordingFolder()
