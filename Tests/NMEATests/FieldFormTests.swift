@@ -160,6 +160,26 @@ struct FieldFormTests {
     #expect(west.magneticTrackDegrees == 5)
   }
 
+  @Test func `the variation that a receiver states counts for courses before it in the epoch`() throws {
+    let fix = try #require(
+      StatusLetterTests.fix([
+        "GPGGA,120000,\(FieldFormTests.place),1,9,0.9,545.4,M,46.9,M,,", "GPVTG,90.0,T,,M,5.0,N,9.3,K,A",
+        "GPRMC,120000,A,\(FieldFormTests.place),5.0,90.0,010626,10.0,E,A",
+      ]))
+    #expect(fix.magneticVariationDegrees == 10 && fix.magneticTrackDegrees == 80)
+  }
+
+  @Test func `the variation is that of the epoch's date, wherever the date is in the epoch`() throws {
+    let gga = "GPGGA,120000,\(FieldFormTests.place),1,9,0.9,545.4,M,46.9,M,,"
+    let zda = "GPZDA,120000,01,06,2026,00,00"
+    let late = try #require(StatusLetterTests.fix([gga, zda]))
+    let early = try #require(StatusLetterTests.fix([zda, gga]))
+    let position = try #require(late.position)
+    let expected = EarthModel.magneticVariationDegrees(at: position, year: 2026.41)
+    let variation = try #require(late.magneticVariationDegrees)
+    #expect(abs(variation - expected) < 0.01 && early.magneticVariationDegrees == variation)
+  }
+
   @Test func `a sentence of the evening that arrives after midnight has the previous day`() throws {
     let rmc = "\(FieldFormTests.place),0.5,84.4"
     let fix = try #require(

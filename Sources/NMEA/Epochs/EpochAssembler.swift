@@ -350,6 +350,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
       self.lateDilution = nil
     }
     fix.leaveOut(refusedOfEpoch)
+    fix.deriveVariation(earlier: lastFix.time)
     if fix.satellitesUsed == nil, used.count > 0 { fix.satellitesUsed = UInt8(clamping: used.count) }
     if skyIsComplete {
       if !skyStatesUse { satellites.mark(used) }

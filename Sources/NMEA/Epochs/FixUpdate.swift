@@ -79,30 +79,16 @@ extension GNSSFix {
     if let value = update.values.timeErrorSeconds { timeErrorSeconds = value }
   }
 
-  /// Adds the values that follow from known values: geoid, variation, the other altitude, speed and course from the
-  /// velocity, and rates from the previous epoch.
+  /// Adds the values that follow from known values: geoid, the other altitude, speed and course from the velocity, and
+  /// rates from the previous epoch.
   mutating func derive(from previous: FixMemory) {
-    if let position {
-      if geoidSeparationMetres == nil {
-        geoidSeparationMetres = EarthModel.geoidSeparationMetres(at: position)
-      }
-      if magneticVariationDegrees == nil {
-        magneticVariationDegrees = EarthModel.magneticVariationDegrees(
-          at: position, year: time.map { EarthModel.year(nanosecondsSince1970: $0.nanosecondsSince1970) })
-      }
+    if let position, geoidSeparationMetres == nil {
+      geoidSeparationMetres = EarthModel.geoidSeparationMetres(at: position)
     }
     if let velocity {
       if climbMetresPerSecond == nil { climbMetresPerSecond = -velocity.downMetresPerSecond }
       if speedMetresPerSecond == nil { speedMetresPerSecond = velocity.speedMetresPerSecond }
       if trackDegrees == nil { trackDegrees = velocity.trackDegrees }
-    }
-    if let variation = magneticVariationDegrees {
-      if let track = trackDegrees, magneticTrackDegrees == nil {
-        // The variation is how far east magnetic north is, so the magnetic course is smaller by the variation.
-        magneticTrackDegrees = Angle.onCircle(track - variation)
-      } else if let magnetic = magneticTrackDegrees, trackDegrees == nil {
-        trackDegrees = Angle.onCircle(magnetic + variation)
-      }
     }
     if let separation = geoidSeparationMetres {
       if let msl = altitudeMSLMetres, altitudeHAEMetres == nil {
@@ -112,6 +98,25 @@ extension GNSSFix {
       }
     }
     deriveRates(from: previous)
+  }
+
+  /// Adds the magnetic variation, and the true or the magnetic course from the other one. This is for a whole epoch,
+  /// because the date and the receiver's own variation may be in its last sentence.
+  ///
+  /// - Parameter earlier: the last known time, for an epoch without one
+  mutating func deriveVariation(earlier: UTCTime?) {
+    if let position, magneticVariationDegrees == nil {
+      let time = time ?? earlier
+      magneticVariationDegrees = EarthModel.magneticVariationDegrees(
+        at: position, year: time.map { EarthModel.year(nanosecondsSince1970: $0.nanosecondsSince1970) })
+    }
+    guard let variation = magneticVariationDegrees else { return }
+    if let track = trackDegrees, magneticTrackDegrees == nil {
+      // The variation is how far east magnetic north is, so the magnetic course is smaller by the variation.
+      magneticTrackDegrees = Angle.onCircle(track - variation)
+    } else if let magnetic = magneticTrackDegrees, trackDegrees == nil {
+      trackDegrees = Angle.onCircle(magnetic + variation)
+    }
   }
 
   private mutating func deriveRates(from previous: FixMemory) {
