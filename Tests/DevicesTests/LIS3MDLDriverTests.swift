@@ -51,12 +51,13 @@ struct LIS3MDLDriverTests {
   @Test(
     arguments: [
       [0xFF, 0x7F, 0x51, 0xF9, 0xBA, 0x1A], [0x5D, 0x0D, 0x00, 0x80, 0xBA, 0x1A], [0x5D, 0x0D, 0x51, 0xF9, 0x01, 0x80],
+      [0x5D, 0x0D, 0x51, 0xF9, 0x02, 0x80],
     ] as [[UInt8]])
   func `a value at the end of the scale is not a measurement`(_ bytes: [UInt8]) throws {
     let (driver, bus) = driver([Step("new", [0x27], read: [0x0F]), Step("the axes", [0xA8], read: bytes)])
     try driver.start()
-    // The last of the three is one unit from the end.
-    #expect((try driver.read() == nil) == (bytes[4] != 0x01))
+    // The last of the four is one unit from the end.
+    #expect((try driver.read() == nil) == (bytes[4] != 0x02))
     bus.finish()
   }
 

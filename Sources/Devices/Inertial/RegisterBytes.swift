@@ -19,6 +19,6 @@ extension Int16 {
 }
 
 extension SIMD3<Int16> {
-  /// Whether no axis is at an end of its scale.
-  var isWithinScale: Bool { !x.isEndOfScale && !y.isEndOfScale && !z.isEndOfScale }
+  /// Whether no axis is at an end of its scale. A magnetometer may stop at the negative of the upper end, -32767.
+  var isWithinScale: Bool { min() > -Int16.max && max() < .max }
 }
