@@ -205,6 +205,42 @@ struct PlausibilityTests {
     }
   }
 
+  /// The state of a filter that drives north at 15 m/s with a fix each second until 60 s.
+  private func filter(after seconds: Double, isStuck: (Double) -> Bool, scale: Double = 1) -> NavigationFilter {
+    var configuration = NavigationFilter.Configuration()
+    configuration.isVehicle = true
+    var filter = NavigationFilter(configuration)
+    var random = RandomNumbers(seed: 6)
+    let home = GeodeticPosition(latitudeDegrees: 47, longitudeDegrees: 8, altitude: 400)
+    var last = (gyroscope: SIMD3<Double>.zero, accelerometer: SIMD3<Double>.zero)
+    for step in 1...Int(seconds * 100) {
+      let time = Double(step) / 100
+      if !isStuck(time) {
+        last = (random.vector(0.002), scale * (SIMD3(0, 0, -9.80665) + random.vector(0.05)))
+      }
+      filter.update(gyroscope: last.gyroscope, accelerometer: last.accelerometer, time: time)
+      guard step % 100 == 0, time <= 60 else { continue }
+      filter.update(
+        GNSSMeasurement(
+          time: time, position: home.moved(by: SIMD3(15 * time, 0, 0)), positionSigma: SIMD3(1, 1, 2),
+          velocity: SIMD3(15, 0, 0), velocitySigma: SIMD3(repeating: 0.1)))
+    }
+    return filter
+  }
+
+  @Test func `while samples are not fused, the position becomes old`() throws {
+    // Stuck since 60 s: the last solution, and then the last fix, are 15 m further off each second.
+    let stuck = filter(after: 62, isStuck: { $0 > 60 })
+    #expect(stuck.inertialFault == .repeats)
+    #expect(try #require(stuck.positionSigma).x > 25)
+    // The scale is wrong, so there is only the receiver's position.
+    let receiver = filter(after: 62, isStuck: { _ in false }, scale: 0.5)
+    #expect(receiver.inertialFault != nil && receiver.mode == .gnss)
+    #expect(try #require(receiver.positionSigma).x > 30)
+    let lost = filter(after: 66, isStuck: { _ in false }, scale: 0.5)
+    #expect(lost.mode == .none && lost.position == nil && lost.positionSigma == nil)
+  }
+
   @Test func `a computed recording whose values repeat from the start is fused`() {
     var filter = NavigationFilter()
     for step in 0..<3000 {

@@ -115,12 +115,20 @@ public struct NavigationFilter: Sendable {
 
   // Inlined, because a call would copy the whole filter.
 
+  /// The time of the latest inertial sample, fused or not: while samples are not fused, the solution becomes old.
+  private var present: Double? {
+    @inline(__always) get {
+      guard let sampledAt, let time else { return sampledAt ?? time }
+      return max(sampledAt, time)
+    }
+  }
+
   public var mode: FusedState.Mode {
     @inline(__always) get {
-      guard let time else { return latest == nil ? .none : .gnss }
-      if solution != nil { return time - lastAccepted <= NavigationFilter.aidedSeconds ? .fused : .deadReckoning }
-      if let latest, time - latest.time <= 5 { return .gnss }
-      return orientation.isLevelled ? .attitude : .none
+      guard let present else { return latest == nil ? .none : .gnss }
+      if solution != nil { return present - lastAccepted <= NavigationFilter.aidedSeconds ? .fused : .deadReckoning }
+      if let latest, present - latest.time <= 5 { return .gnss }
+      return time != nil && orientation.isLevelled ? .attitude : .none
     }
   }
 
@@ -163,10 +171,14 @@ public struct NavigationFilter: Sendable {
   /// The standard deviations north, east, down in metres.
   public var positionSigma: SIMD3<Double>? {
     @inline(__always) get {
-      if let variance = solution?.covariance.pp.diagonal { return variance.squareRoot() }
+      // The position may be old. The distance since then is estimated from the last speed.
+      if let solution {
+        let age = max(0, (present ?? solution.time) - solution.time)
+        let sigma = solution.covariance.pp.diagonal.squareRoot()
+        return age > 0 ? sigma + SIMD3(repeating: age * solution.velocity.length) : sigma
+      }
       guard mode == .gnss, let latest else { return nil }
-      // The position is old. The distance since then is estimated from the last speed.
-      let age = max(0, (time ?? latest.time) - latest.time)
+      let age = max(0, (present ?? latest.time) - latest.time)
       let moved = age * (latest.validVelocity?.length ?? 1)
       return latest.positionSigma + SIMD3(repeating: moved)
     }
