@@ -205,6 +205,30 @@ struct PlausibilityTests {
     }
   }
 
+  @Test(arguments: [0.5, 2])
+  func `a wrong scale is noticed within five seconds of the start in a vehicle that vibrates`(_ scale: Double) {
+    var random = RandomNumbers(seed: 4)
+    drive(seconds: 30, force: { scale * ($0 + random.vector(0.6)) }) { time, estimator, _ in
+      if time > 5 { #expect(estimator.inertialFault != nil && estimator.state(at: at(time)).mode == .gnss) }
+    }
+    // The same vibration with the right scale is no reason to doubt.
+    drive(seconds: 30, force: { $0 + random.vector(0.6) }) { _, estimator, _ in
+      #expect(estimator.inertialFault == nil)
+    }
+  }
+
+  @Test func `a steep turn later on is not a wrong scale`() {
+    var check = GravityCheck()
+    var random = RandomNumbers(seed: 12)
+    for step in 0..<3000 {
+      // Ten seconds with a bank of 60 degrees, with the vibration of an engine.
+      let share = (1000..<2000).contains(step) ? 2.0 : 1
+      check.update(
+        gyroscope: .zero, accelerometer: SIMD3(0, 0, -share * 9.80665) + random.vector(0.6), seconds: 0.01)
+      #expect(check.wrongLength == nil)
+    }
+  }
+
   /// The state of a filter that drives north at 15 m/s with a fix each second until 60 s.
   private func filter(after seconds: Double, isStuck: (Double) -> Bool, scale: Double = 1) -> NavigationFilter {
     var configuration = NavigationFilter.Configuration()
