@@ -192,6 +192,18 @@ struct FuseTests {
     #expect(String(decoding: try Files.bytes(of: plot), as: UTF8.self).hasPrefix("<svg"))
   }
 
+  /// The mean force in this trial is twice gravity for minutes.
+  @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"))
+  func `a real sensor that is shaken is fused`() throws {
+    let imu = try #require(SharedData.folder) + "/attitude/16_undisturbed_fast_translation_B/imu.csv"
+    let fixes = (0..<187).map { "\($0).5,47,8,400,2,2,4\n" }
+    let gnss = write("t,lat,lon,alt,sn,se,sd\n" + fixes.joined(), "shaken.csv")
+    defer { unlink(gnss) }
+    let program = Program(["fuse", "--imu", imu, "--gnss", gnss])
+    #expect(program.wait() == 0)
+    #expect(!program.standardError.contains("gravity"), "\(program.standardError)")
+  }
+
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"))
   func `six real trials are off by less than 1.9 degrees on average`() throws {
     let folder = try #require(SharedData.folder) + "/attitude"

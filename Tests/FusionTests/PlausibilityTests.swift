@@ -229,6 +229,21 @@ struct PlausibilityTests {
     }
   }
 
+  @Test func `a sensor that is shaken for a minute is not a wrong scale`() {
+    var check = GravityCheck()
+    var (sum, count) = (0.0, 0.0)
+    for step in 0..<9000 {
+      let time = Double(step) / 100
+      let push = (1000..<7000).contains(step) ? 40 * sin(2 * .pi * 2.5 * time) : 0
+      let force = SIMD3(push, 0.3 * push, -9.80665)
+      if push != 0 { (sum, count) = (sum + force.length, count + 1) }
+      check.update(force, seconds: 0.01)
+      #expect(check.wrongLength == nil)
+    }
+    // The mean is above the limit for a moving sensor.
+    #expect(sum / count > 1.6 * 9.80665)
+  }
+
   /// The state of a filter that drives north at 15 m/s with a fix each second until 60 s.
   private func filter(after seconds: Double, isStuck: (Double) -> Bool, scale: Double = 1) -> NavigationFilter {
     var configuration = NavigationFilter.Configuration()
