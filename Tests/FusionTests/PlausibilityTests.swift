@@ -237,7 +237,7 @@ struct PlausibilityTests {
       let push = (1000..<7000).contains(step) ? 40 * sin(2 * .pi * 2.5 * time) : 0
       let force = SIMD3(push, 0.3 * push, -9.80665)
       if push != 0 { (sum, count) = (sum + force.length, count + 1) }
-      check.update(force, seconds: 0.01)
+      check.update(gyroscope: .zero, accelerometer: force, seconds: 0.01)
       #expect(check.wrongLength == nil)
     }
     // The mean is above the limit for a moving sensor.
