@@ -423,8 +423,11 @@ public final class DeviceMonitor: Sendable {
   }
 
   private func setRestAlarm() {
-    guard let next = state.withLock({ $0.sleepActions.first?.at }) else { return }
-    restAlarm.set(at: next) { [weak self] in self?.performSleepActions() }
+    // Another thread may change the first action in the meantime. This call must not then replace its alarm.
+    while let next = state.withLock({ $0.sleepActions.first?.at }) {
+      restAlarm.set(at: next) { [weak self] in self?.performSleepActions() }
+      if state.withLock({ $0.sleepActions.first?.at }) == next { return }
+    }
   }
 
   private func performSleepActions() {

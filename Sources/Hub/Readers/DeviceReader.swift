@@ -355,15 +355,17 @@ struct DeviceScope<Sample: Sendable> {
   ///   - limit: when the device wakes by itself; `nil` if never. The supply goes off before that. If other devices keep
   ///     it on, or nothing switches it, the device is put to sleep again
   func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil, for limit: SleepLimit? = nil) {
-    monitor.ended(isAsleep: isAsleep, as: sleep)
     // A device that will not be woken any more loses its supply at the end of the run.
-    guard isAsleep, !monitor.isEnding else { return }
-    rail.rest(monitor.id)
+    guard isAsleep, !monitor.isEnding else { return monitor.ended(isAsleep: isAsleep, as: sleep) }
+    // These actions are set before the device is reported as asleep, so that a suspension of the machine that comes
+    // right afterwards counts for them.
     let supplyEnd = [monitor.supplyEndsAfter, limit?.end].compactMap { $0 }.min()
     if let supplyEnd, rail.switch != .none {
       monitor.whileResting(after: supplyEnd) { [weak rail, id = monitor.id] in rail?.endRest(of: id) }
     }
     if let limit { monitor.whileResting(after: limit.renewal) { [renewal] in renewal.perform() } }
+    monitor.ended(isAsleep: isAsleep, as: sleep)
+    rail.rest(monitor.id)
   }
 
   /// Reports that the device measures.
