@@ -4,7 +4,8 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// Records the power state, the holders, the time on and the energy of one device.
+/// Records the power state, the holders, the time on, the energy and the warnings of one device. It also decides the
+/// device's idle timeout, its sleep mode and the steps of its energy budget.
 ///
 /// The monitor works only when something changes. A device that sleeps, or continues to track, causes no work here.
 public final class DeviceMonitor: Sendable {
@@ -24,7 +25,8 @@ public final class DeviceMonitor: Sendable {
     var energy: EnergyTotals
     /// When the reader began to require the supply; `nil` while it does not.
     var requiredSince: MonotonicInstant?
-    /// Whether the supply is on for any device.
+    /// Whether the supply is on for another reason than the device's reader: the supply has no switch, was left on, or
+    /// is on for another device or for the device's sleep.
     var isSupplied: Bool
     /// The other devices that keep the supply on.
     var others: [String] = []
@@ -468,7 +470,7 @@ public final class DeviceMonitor: Sendable {
   /// Why the supply is still on, if it could not be switched off.
   public var switchProblem: String? { state.withLock { $0.switchProblem } }
 
-  /// Whether the device is supplied for a holder.
+  /// Whether the supply is on for the device, and the device works or is about to.
   var isWorking: Bool { state.withLock { $0.status.power.isWorking } }
 
   /// The present power in milliwatts, by the currents in the board file.

@@ -1,13 +1,15 @@
 import MonotonicTime
 
-/// The activity of a device with its reason and holders, and its energy so far.
+/// The present state of a device: its activity with reason and holders, its energy, idle timeout and budget, its
+/// problems, its calibrations and its counters.
 public struct DeviceStatus: Equatable, Sendable {
   public enum Power: String, CaseIterable, Equatable, Sendable {
     case off
-    /// The device is supplied without holders: its supply has no switch, or is on for other devices, or for the
+    /// The supply is on although the device has no holders: it has no switch, or is on for other devices, or for the
     /// device's sleep mode. The device sleeps as deeply as it can.
     case asleep
-    /// The device is supplied and at work without holders. It could not be put to sleep; the warning says why.
+    /// The supply is on, and the device works although it has no holders. It could not be put to sleep; the warning
+    /// says why.
     case awake
     /// The device is powered, but not ready to answer.
     case settling
@@ -16,10 +18,10 @@ public struct DeviceStatus: Equatable, Sendable {
     case tracking
     /// The device is on during its idle timeout after the last subscriber.
     case lingering
-    /// The device is off after a fault; the reason names it.
+    /// The device has failed, and is off or hangs; the reason names the fault.
     case failed
 
-    /// Whether the device is supplied, and at work or about to be.
+    /// Whether the supply is on for the device, and the device works or is about to.
     public var isWorking: Bool { !isRest && self != .failed }
 
     /// Whether the device has no holders and draws as little as the hub can achieve.
@@ -68,7 +70,7 @@ public struct DeviceStatus: Equatable, Sendable {
   /// How long clients needed the device, over all runs, until this status.
   public var onTime: Duration
   public var wakes: Int
-  /// The energy while clients needed the device and while it was only supplied: measured, or else by the currents in
+  /// The energy while clients needed the device and while only its supply was on: measured, or else by the currents in
   /// the board file.
   public var energyMilliwattHours: Double
   /// The measured part of the energy.

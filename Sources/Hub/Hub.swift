@@ -5,11 +5,12 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// The devices of one board, each as a lazy publisher, and the state that is fused from them.
+/// The devices of one board, each as a lazy publisher, and what is derived from them: the fused state, the output of
+/// the selected receiver, the time and scheduled fixes.
 public final class Hub: Sendable {
   public let board: Board
-  /// The name of the board in protocols with only one device: the tty of the selected receiver, or the IMU's bus
-  /// without a receiver.
+  /// The name of the board in protocols with only one device: the tty of the selected receiver, the IMU's bus without a
+  /// receiver, or `none`.
   public var mainDevice: String { receivers.taken?.description.port ?? imuPath ?? "none" }
   /// The bus of the preferred inertial sensor.
   public let imuPath: String?
@@ -147,7 +148,8 @@ public final class Hub: Sendable {
     for number in numbers { machine.leaving.watch(number, on: machine) }
   }
 
-  /// Begins to measure the power of awake devices, and applies the board file's power settings to all devices.
+  /// Begins to measure the power of awake devices, applies the board file's power settings to all devices, and takes
+  /// over the scheduled fixes.
   private func enterService() {
     // Do this here and not earlier, so that a hub that never enters service leaves its predecessor unchanged.
     for entry in entries { entry.reader.follow(entry.description.power) }
@@ -365,7 +367,7 @@ public final class Hub: Sendable {
     return lifetime
   }
 
-  /// The fused state, at the rate at which it changes. A subscription powers the devices.
+  /// The fused state, at the rate at which it changes. A subscription powers all fused devices.
   public var state: Deferred<FusedState, Never> { state(parts: .all) }
 
   /// The fused state of all awake devices, at the rate at which it changes. A subscription powers the devices that
@@ -471,7 +473,7 @@ public final class Hub: Sendable {
     }
   }
 
-  /// The epochs of one receiver, whether the fusion uses it or not; `nil` for an unknown ID.
+  /// The epochs of one receiver, whether the fusion uses it or not; `nil` for an unknown ID. A subscription wakes it.
   public func epochs(of id: String) -> LazyPublisher<GNSSObservation, Never>? {
     receivers.candidates.first { $0.description.id == id }?.reader.device.readings
   }

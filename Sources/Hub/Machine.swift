@@ -4,7 +4,8 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// The connections to devices: the hardware, the power rails and the clocks. It outlives reloads of the board file.
+/// The connections to devices: the hardware, the power rails and the clocks, with the records of earlier use. It
+/// outlives reloads of the board file.
 public final class Machine: Sendable {
   public let hardware: any Hardware
   public let clock: any MonotonicTimeSource

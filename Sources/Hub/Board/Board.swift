@@ -2,7 +2,8 @@ import Devices
 import HardwareIO
 import Publishing
 
-/// The devices of a board and their connections, as read from a board file.
+/// The contents of a board file: the devices and their connections, and what the hub does with them, such as outputs,
+/// recording, fences and hooks.
 public struct Board: Equatable, Sendable {
   public var name: String
   /// The devices in the order of preference. IDs are unique.
@@ -101,7 +102,7 @@ public struct Board: Equatable, Sendable {
   /// The port of the dashboard and the programming interface.
   public struct HTTPPort: Equatable, Sendable {
     public var endpoint: TCPEndpoint
-    /// The path of the file with the password, which is required if other machines may connect.
+    /// The path of the file with the token, which is required if other machines may connect.
     public var tokenFile: String?
     /// Further names under which browsers reach this machine.
     public var hosts: [String]
@@ -142,8 +143,9 @@ public struct Board: Equatable, Sendable {
     /// The addresses of the dashboard, such as `http://127.0.0.1:8080`.
     public var address: String { endpoint.sockets.map { "http://\($0)" }.joined(separator: ", ") }
 
-    /// The address of the dashboard for browsers on other machines. It contains the first of `hosts`, or else the
-    /// first address of one interface; `nil` if there is neither, or if only this machine may connect.
+    /// The address of the dashboard for browsers on other machines. It contains the first of `hosts`, or else the first
+    /// of `endpoint`'s addresses that is neither a loopback address nor `0.0.0.0` or `::`; `nil` if there is neither,
+    /// or if only this machine may connect.
     public var pageAddress: String? {
       guard !endpoint.isLoopback else { return nil }
       let address = endpoint.addresses.first { !$0.isLoopback && !$0.bytes.allSatisfy { $0 == 0 } }
@@ -156,10 +158,10 @@ public struct Board: Equatable, Sendable {
     }
   }
 
-  /// How a device is powered, and at what cost.
+  /// The power settings of a device: its switch, its sleep mode, its currents, its times and its energy budget.
   public struct Power: Equatable, Sendable {
     public enum Switch: Hashable, Sendable {
-      /// Always supplied.
+      /// A supply without a switch, which is always on.
       case none
       case gpio(GPIOLineName, activeLow: Bool)
     }

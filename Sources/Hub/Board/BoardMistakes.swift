@@ -56,9 +56,9 @@ public struct BoardMistakes: Sendable {
     }
   }
 
-  /// Removes the part that a mistake concerns.
+  /// Removes the part that a mistake concerns. If the board's name is missing, adds one instead.
   ///
-  /// - Returns: the path of the removed part; `nil` if nothing could be removed
+  /// - Returns: the path of the removed or added part; `nil` if nothing could be changed
   private static func remove(
     _ error: BoardError, from members: inout [JSONValue.Member], _ explained: inout Set<String>
   ) -> String? {

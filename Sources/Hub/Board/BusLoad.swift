@@ -43,8 +43,8 @@ struct BusLoad {
 }
 
 extension DeviceDescription {
-  /// How many clock cycles of its bus the device needs per second; `nil` for a device on no bus, or with a kernel
-  /// driver.
+  /// How many clock cycles of its bus the device needs per second; `nil` for a receiver, a chip with a kernel driver,
+  /// and a simulated chip.
   var busClocksPerSecond: Double? {
     guard let place, place.bus.hasPrefix("/dev/") else { return nil }
     return switch self {

@@ -1,7 +1,7 @@
 import Devices
 import HardwareIO
 
-/// A device of a board: its kind, connection and mounting.
+/// A device of a board: its kind, its connection, its settings, its power and its mounting.
 public enum DeviceDescription: Equatable, Sendable {
   case receiver(ReceiverDescription)
   case imu(IMUDescription)

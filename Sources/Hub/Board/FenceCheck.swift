@@ -19,7 +19,8 @@ struct FenceCheck {
   private let isCorrected: Bool
   private let startSeconds: Double
 
-  /// - Parameter receivers: the fused receivers, at least one; the most capable one counts
+  /// - Parameter receivers: the fused receivers, at least one; the corrections of any of them count, and the shortest
+  ///   start
   init(_ receivers: [ReceiverDescription]) {
     isCorrected = receivers.contains { $0.caster != nil }
     // The first fix after a start is inaccurate, and is not used.

@@ -29,8 +29,8 @@ public struct FleetSettings: Equatable, Sendable {
     self.homeAssistant = homeAssistant
   }
 
-  /// Whether a text may name a hub or an observer in one level of a topic. It must not contain invisible characters or
-  /// wildcards.
+  /// Whether a text may name a hub or an observer in one level of a topic: 1 to 64 letters, digits and any of `-_.@`,
+  /// so that it contains no wildcard.
   public static func isName(_ text: some StringProtocol) -> Bool {
     (1...64).contains(text.utf8.count)
       && text.unicodeScalars.allSatisfy { scalar in
@@ -41,7 +41,7 @@ public struct FleetSettings: Equatable, Sendable {
       }
   }
 
-  /// Whether a text consists of levels with slashes between them.
+  /// Whether a text consists of such names with slashes between them, at most 128 bytes in all.
   public static func isTopic(_ text: some StringProtocol) -> Bool {
     text.utf8.count <= 128 && text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { isName($0) }
   }

@@ -1,7 +1,8 @@
 import Devices
 import HardwareIO
 
-/// An inertial sensor and its orientation in the body.
+/// An inertial sensor of a board: its connection, its chip, its settings, its power, its orientation in the body and
+/// its calibration.
 public struct IMUDescription: Equatable, Sendable {
   /// The device's name in the board file.
   public var id: String

@@ -1,7 +1,8 @@
 import Devices
 import HardwareIO
 
-/// A sensor that is read one measurement at a time, and its placement on the board.
+/// A sensor that is read one measurement at a time: its connection, its chip, its settings, its power, its placement on
+/// the board and its calibration.
 public struct PolledDescription<Sample: PlacedSample>: Equatable, Sendable {
   /// The device's name in the board file.
   public var id: String

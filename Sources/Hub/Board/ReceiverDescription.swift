@@ -31,7 +31,7 @@ public struct ReceiverDescription: Equatable, Sendable {
       && (driver, settings) == (other.driver, other.settings)
   }
 
-  /// Whether the receiver keeps its data while it is switched off.
+  /// Whether the receiver has a switch, and keeps its data while it is off.
   var remembers: Bool { power.switch != .none && power.hasBackupBattery }
 
   var configuration: ReceiverConfiguration {

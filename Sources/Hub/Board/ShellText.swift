@@ -1,4 +1,4 @@
-/// Text in commands that a person types.
+/// Quotes text for commands that a person types into a shell.
 public enum ShellText {
   /// One word for a POSIX shell: unchanged if no character has a special meaning, otherwise in single quotes.
   public static func word(_ text: String) -> String {

@@ -1,6 +1,6 @@
 import HardwareIO
 
-/// The server of a map's tiles, in the form of a content security policy (CSP 3, host-source):
+/// The server of a map's tiles or of a webhook, in the form of a content security policy (CSP 3, host-source):
 /// `https://tiles.example:8443`.
 ///
 /// A blank or a semicolon would end the source in a policy. The description is therefore made from the parsed host and

@@ -6,9 +6,10 @@ import NMEA
 import Publishing
 
 extension Hub {
-  /// Calibrates an IMU or a magnetometer with its own measurements. There is one calibration at a time, and any
-  /// subscriber can watch it. Cancelling it releases the devices. The action sends the session after each burst, and
-  /// finishes once the session has a result or a problem.
+  /// Calibrates an IMU or a magnetometer with its own measurements. A gyroscope is also checked by the board's
+  /// magnetometers, and a mount needs the receiver's speed. The action runs one calibration at a time, sends the
+  /// session after each burst, and finishes once the session has a result or a problem. Cancelling it releases the
+  /// devices.
   ///
   /// - Parameter id: the device's ID
   public func calibration(of id: String) -> Action<CalibrationKind, CalibrationSession, HardwareError> {

@@ -38,7 +38,7 @@ public struct CalibrationSession: Sendable {
 
   /// - Parameters:
   ///   - gyroscope: the rotation rate in the chip's own axes, rad/s
-  ///   - accelerometer: the acceleration in the chip's own axes, m/s²
+  ///   - accelerometer: the specific force in the chip's own axes, m/s²
   ///   - seconds: the time since the previous sample
   public mutating func add(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) {
     switch calibrator {

@@ -9,7 +9,7 @@ public protocol CalibrationStore: Sendable {
     -> StoredCalibration
 }
 
-/// The stored result of a calibration.
+/// Where the result of a calibration was stored, and its quality.
 public struct StoredCalibration: Equatable, Sendable {
   public var file: String
   /// The quality; see `ChipCalibration.Entry`.

@@ -1,7 +1,7 @@
 /// Why a calibration is impossible, and the next step.
 public struct CalibrationRefusal: Error, Equatable, CustomStringConvertible {
   public enum Reason: String, Equatable, Sendable {
-    /// The requested or measured values give no result.
+    /// The request cannot be met: a device is missing or of the wrong kind, or the values give no result.
     case input
     case busy
     case noPermission
@@ -17,7 +17,7 @@ public struct CalibrationRefusal: Error, Equatable, CustomStringConvertible {
     self.nextStep = nextStep
   }
 
-  /// Another calibration is running.
+  /// The refusal because another calibration is running.
   ///
   /// - Parameter holder: the client that started the other one, if known
   public static func busy(with holder: String?) -> CalibrationRefusal {

@@ -9,7 +9,7 @@ public struct ChipCalibration: Equatable, Sendable {
     /// The time in seconds since 1970.
     public var at: Int64
     /// The remaining error after correction: rad/s for the gyroscope, m/s² for the accelerometer, relative for the
-    /// magnetometer. For the mount it is the share of the accelerations that was forward, from 0 to 1 (best).
+    /// magnetometer. For the mount it is the share of the accelerations that was horizontal, from 0 to 1 (best).
     public var quality: Double
 
     public init(at: Int64, quality: Double) {

@@ -12,7 +12,7 @@ final class HostTime: Sendable {
   private struct Confirmation {
     var time: UTCTime
     var at: MonotonicInstant
-    /// The system clock at that time, nanoseconds since 1970.
+    /// The system clock at the instant `at`, nanoseconds since 1970.
     var system: Int64
   }
 
@@ -20,8 +20,9 @@ final class HostTime: Sendable {
   private static let leastSigma = Duration.seconds(1)
   /// The maximum drift of a crystal, a hundred parts per million.
   private static let drift = 1e-4
-  /// The largest plausible difference between the progress of the two clocks, seconds. A larger one shows that the
-  /// system clock was set, or that the machine was suspended, which the monotonic clock does not count.
+  /// The largest plausible difference, in seconds, between the progress of the system clock and that of the monotonic
+  /// clock. A larger one shows that the system clock was set, or that the machine was suspended, which the monotonic
+  /// clock does not count.
   private static let mostDifference = 2.0
 
   private let clock: any MonotonicTimeSource

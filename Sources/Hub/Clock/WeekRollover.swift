@@ -12,7 +12,8 @@ enum WeekRollover {
   private static let plausible: Int64 = 183 * 86400 * 1_000_000_000
   private static let day: Int64 = 86400 * 1_000_000_000
 
-  /// The number of eras of 1024 weeks by which a receiver's stated time is late.
+  /// The number of eras of 1024 weeks by which a receiver's stated time is late; 0 if the time is not late, or if the
+  /// corrected time would be implausible.
   ///
   /// - Parameters:
   ///   - system: the system clock, nanoseconds since 1970

@@ -41,7 +41,7 @@ public final class DeviceHealth: Sendable {
 
   // MARK: Events
 
-  /// Records that the device is a receiver on its own line.
+  /// Records that the device is a receiver, and the port of its line.
   func listens(on port: String) { state.withLock { $0.search = (FixSearch(), port) } }
 
   /// Records whether the device is simulated, live or in a recording.

@@ -6,8 +6,8 @@ import MonotonicTime
 /// It reports a change of side after two consecutive fixes beyond the edge by more than their errors (95 %), or if all
 /// fixes are beyond the edge for the length of the grace. One wrong fix changes nothing. While the side is in doubt,
 /// the interval between fixes is short. Otherwise the next fix is due half of the grace after the earliest time at
-/// which the board could reach the edge, at the observed or the assumed speed, whichever is higher. Half of the grace
-/// is the permitted delay of an alarm.
+/// which the board could reach the edge, at the observed or the assumed speed, whichever is higher, but at most `every`
+/// after the last fix. Half of the grace is the permitted delay of an alarm.
 struct FenceRule: Sendable {
   typealias Side = FenceStatus.State
 

@@ -19,7 +19,7 @@ public struct FenceSettings: Equatable, Sendable {
   public var grace: Duration
   /// The longest time from one fix to the next.
   public var every: Duration
-  /// The assumed speed before any motion has been observed.
+  /// The speed that the board may have until the next fix, even if the last fix shows a lower one.
   public var speedMetresPerSecond: Double
   /// The required accuracy: the radius that contains 95 % of fixes, metres. A less accurate fix counts only if its
   /// side is certain.

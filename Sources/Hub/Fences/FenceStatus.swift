@@ -40,7 +40,7 @@ public struct FenceFix: Equatable, Sendable {
   }
 }
 
-/// The board's side of a fence, if it is known.
+/// The board's side of a fence, if it is known, with the last event and the last useful fix.
 public struct FenceStatus: Equatable, Sendable {
   public enum State: String, Sendable {
     case unknown

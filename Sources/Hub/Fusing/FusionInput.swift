@@ -2,7 +2,7 @@ import Devices
 import Fusion
 import MonotonicTime
 
-/// An input of the fusion: one measurement of one device, or the beginning or end of a run.
+/// An input of the fusion: a measurement or a burst of measurements of one device, or the beginning or end of a run.
 ///
 /// Measurements are raw, without calibration and mount. Devices are identified by their place in the board's list. The
 /// value has no heap storage, so a stream of inputs allocates nothing.

@@ -37,14 +37,15 @@ struct DeviceIdleTimeout: Sendable {
     }
   }
 
-  /// The maximum delay of a timer, seconds.
+  /// How much longer than the time to its next wake a device stays on, seconds, because the timer of the wake may be
+  /// late.
   private static let wakeMargin = 1.0
   /// A device that stays on from wake to wake sleeps once after this multiple of the break-even time.
   private static let stayedRestarts = 64.0
 
   /// The next scheduled wake, if known.
   var nextWake: MonotonicInstant?
-  /// Whether the idle timeout has changed since the last client left.
+  /// Whether the owner's setting of the idle timeout has changed since the last client left.
   var isNews = false
   /// When the device would go off if it did not wait for its next wake.
   private var anywayUntil: MonotonicInstant?
@@ -64,6 +65,7 @@ struct DeviceIdleTimeout: Sendable {
   /// Records that the last client leaves the device.
   ///
   /// - Parameter isScheduled: whether the client was a schedule
+  /// - Returns: the idle timeout
   mutating func left(
     at now: MonotonicInstant, isScheduled: Bool, by grounds: Grounds, _ usage: inout UsageRecorder
   ) -> IdleTimeout {

@@ -9,7 +9,7 @@ import Publishing
 ///   is on without a request.
 public struct EnergyByClient: Equatable, Sendable {
   public struct ClientEnergy: Equatable, Sendable {
-    /// The payer. Policies are in brackets, and no subscriber's name begins with a bracket.
+    /// The payer's name, or one of the names in brackets: `idleTimeout`, `standby` and `others`.
     public var payer: String
     public var milliwattHours: Double
   }
@@ -75,7 +75,7 @@ public struct EnergyByClient: Equatable, Sendable {
   public static let standby = "(standby)"
   /// The payer that stands for all payers beyond the limit.
   public static let others = "(others)"
-  /// The maximum number of names, in addition to the policies and `others`.
+  /// The maximum number of payers, in addition to the names in brackets.
   static let limit = 12
 
   /// The energy per client, in the order of the clients' arrival.
@@ -104,7 +104,7 @@ public struct EnergyByClient: Equatable, Sendable {
     for client in other.clients { charge(client.milliwattHours, to: client.payer) }
   }
 
-  /// A payer's name in this list. It cannot be mistaken for a policy.
+  /// A payer's name in this list. An empty name, and one that begins with a bracket, becomes `others`.
   static func name(of payer: Payer) -> String {
     payer.name.isEmpty || payer.name.utf8.first == 0x28 ? others : payer.name
   }

@@ -17,9 +17,9 @@ public struct EnergyLog: Equatable, Sendable {
   /// Distributes energy evenly over the hours in which it was used.
   ///
   /// - Parameters:
-  ///   - seconds: the duration
-  ///   - end: the end of the duration, seconds since 1970; if the clock was set in the meantime, the energy moves to
-  ///     other hours, and none is lost
+  ///   - seconds: the duration of the use
+  ///   - end: the end of the use, seconds since 1970; if the clock was set in the meantime, the energy moves to other
+  ///     hours, and none is lost
   mutating func charge(
     _ milliwattHours: Double, to payers: EnergyByClient.Payers, over seconds: Double, until end: Double
   ) {
@@ -56,7 +56,7 @@ public struct EnergyLog: Equatable, Sendable {
     hours[index - 1].energyByClient.charge(milliwattHours, to: payers)
   }
 
-  /// The sum of the last hours, including the present one.
+  /// The energy per client in the last `count` hours, including the present one.
   ///
   /// - Parameter now: seconds since 1970
   public func energyByClient(ofLast count: Int, now: Double) -> EnergyByClient {

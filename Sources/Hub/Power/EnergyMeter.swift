@@ -14,7 +14,7 @@ final class EnergyMeter: Sendable {
     var isOver = false
   }
 
-  /// A reverse current of this size is not noise.
+  /// A reverse current of this size or more is not noise.
   private static let backwardsAmperes = -0.01
 
   private let devices: [DeviceMonitor]

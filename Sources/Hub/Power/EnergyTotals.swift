@@ -26,7 +26,7 @@ struct EnergyTotals: Sendable {
   private(set) var energyByClient = EnergyByClient()
   /// The power that a supply monitor measures at present.
   var measuredMilliwatts: Double?
-  /// The direct and indirect clients that pay for the device.
+  /// The payers of the direct and indirect holders of the device, with their shares.
   private(set) var payers: EnergyByClient.Payers?
   /// The device's measured power while it works.
   private var measuredWork = MeanPower()
@@ -39,7 +39,7 @@ struct EnergyTotals: Sendable {
 
   init(at now: MonotonicInstant) { asOf = now }
 
-  /// The last measured power while the device worked; `nil` if it was never measured.
+  /// The mean measured power of about the last hour of work; `nil` if it was never measured.
   var workingMilliwatts: Double? { measuredWork.milliwatts }
 
   /// Adds the time and the energy since the last call.

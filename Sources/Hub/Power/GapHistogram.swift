@@ -5,7 +5,7 @@ public struct GapHistogram: Equatable, Sendable {
   static let binsPerOctave = 4.0
   /// The upper edge of the first bin.
   static let shortestSeconds = 0.25
-  /// The number of bins, from a quarter of a second to twelve days.
+  /// The number of bins, from a quarter of a second to ten days. The last bin also counts longer gaps.
   public static let binCount = 88
   /// The effective number of remembered gaps.
   static let memory = 64.0

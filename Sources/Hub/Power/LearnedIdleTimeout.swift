@@ -8,7 +8,7 @@
 ///
 /// This is a value without a clock. The hub has one for each device, and the benchmark simulates with the same type.
 public struct LearnedIdleTimeout: Equatable, Sendable {
-  /// The device's power, and the assumed cost before its first start.
+  /// The power that resting saves, and the assumed energy of a start before the first one was measured.
   public struct Costs: Equatable, Sendable {
     /// The difference between the power at work and at rest.
     public var watts: Double
@@ -55,14 +55,14 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   /// The energy of idle time since the last restart, joules. It is not kept across restarts of the service, which
   /// restart the device.
   public internal(set) var bridgedJoules = 0.0
-  /// The number of gaps so far.
+  /// The number of gaps up to now.
   public internal(set) var gapCount = 0
   /// The number of times that the last gaps have replaced the learned gaps.
   public internal(set) var changeCount = 0
 
   /// The minimum number of gaps to learn from.
   static let leastGaps = 3
-  /// The minimum weight of the gaps that are longer than the present one.
+  /// The minimum weight of the gaps that are longer than the present one, from which its length is predicted.
   static let leastLongerGaps = 0.9
   static let recentCount = 8
   /// The maximum of the savings, and their initial amount, in restarts.
@@ -206,7 +206,7 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
     LearnedIdleTimeout.loss(gap, idleTimeout, costs, restarts)
   }
 
-  /// The cost of an idle timeout in a gap, including the restart, joules.
+  /// The cost of an idle timeout in a gap, including the restart if the gap is longer, joules.
   public static func loss(_ gap: Double, _ idleTimeout: Double, _ costs: Costs, _ restarts: RestartCosts) -> Double {
     if gap <= idleTimeout { return costs.watts * gap }
     return costs.watts * idleTimeout + restarts.joules(after: gap - idleTimeout, assuming: costs.assumedJoules)

@@ -112,7 +112,7 @@ public struct MakingSafe {
 extension BoardDevice {
   fileprivate var isReceiver: Bool { if case .receiver = self { true } else { false } }
 
-  /// The port, bus or line that only one thread can use at a time.
+  /// The receiver's port, or the chip's bus and address, which only one thread may use at a time.
   fileprivate var connection: String {
     if case .receiver(let receiver, _) = self { return receiver.port }
     return description.place.map { "\($0)" } ?? description.id

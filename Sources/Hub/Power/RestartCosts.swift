@@ -24,7 +24,8 @@ public struct RestartCosts: Equatable, Sendable {
     public var seconds: Double
     /// The number of starts in the estimate.
     public var count: Int
-    /// The sum of joules and seconds of the last starts, if each cost much more than the estimate, or each much less.
+    /// The sums of the joules and of the seconds of the last starts, if each cost much more than the estimate, or each
+    /// much less.
     var deviating = SIMD2(0.0, 0.0)
     /// The number of such starts; negative if they were cheaper.
     var deviatingCount = 0
@@ -114,9 +115,11 @@ public struct RestartCosts: Equatable, Sendable {
     }
   }
 
+  /// The energy that a start will take, in joules.
+  ///
   /// - Parameters:
   ///   - off: the seconds that the device will have been off
-  ///   - assumed: the assumed cost of a start before the first one
+  ///   - assumed: the assumed energy of a start before the first one, joules
   func joules(after off: Double, assuming assumed: Double) -> Double {
     // A longer time off needs a more expensive start.
     switch Kind(after: off) {

@@ -2,19 +2,20 @@ import Devices
 import MonotonicTime
 
 /// The sleep mode of a receiver without holders. It is the one with the least energy over the expected pause, including
-/// the next start.
+/// the next start, or the one with the least power if the pause is unknown.
 ///
 /// This is a value without a clock. The hub makes one at the end of each run, and the benchmark's table uses the same
 /// type.
 public struct SleepChoice: Equatable, Sendable {
-  /// A sleep mode and its cost.
+  /// A sleep mode, its power, and the costs of the starts after it.
   public struct Way: Equatable, Sendable {
     public var sleep: ReceiverSleep
     /// The power at rest, watts.
     public var restWatts: Double
-    /// The assumed energy of a start after at most two hours, before the first one, joules.
+    /// The assumed energy, in joules, of a start after at most two hours, until such a start has been measured.
     public var assumedJoules: Double
-    /// The assumed energy of a later start, when the receiver's data is outdated, joules.
+    /// The assumed energy, in joules, of a later start, when the receiver's data is outdated, until such a start has
+    /// been measured.
     public var assumedColdJoules: Double
     /// Whether the receiver keeps its data without the hub's help.
     public var keepsMemory = true
@@ -26,7 +27,7 @@ public struct SleepChoice: Equatable, Sendable {
       starts.joules(after: pause, assuming: pause <= RestartCosts.Kind.hotSeconds ? assumedJoules : assumedColdJoules)
     }
 
-    /// The energy of a pause of this length, including its end.
+    /// The energy of a pause of this length and of the start after it, joules.
     public func joules(of pause: Double) -> Double { restWatts * pause + startJoules(after: pause) }
 
     fileprivate var startCount: Int {
@@ -38,7 +39,7 @@ public struct SleepChoice: Equatable, Sendable {
   public enum Pause: Equatable, Sendable {
     /// Unknown; the pause may be long.
     case unknown
-    /// The mean remaining time, in seconds, of earlier pauses that were longer than this one is so far.
+    /// The mean remaining time, in seconds, of earlier pauses that were longer than this one is at present.
     case learnt(Double)
     /// The time until the next scheduled fix, seconds.
     case scheduled(Double)

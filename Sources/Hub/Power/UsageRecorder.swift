@@ -37,7 +37,7 @@ struct UsageRecorder: Sendable {
   }
 
   /// - Parameters:
-  ///   - milliwattHours: the device's energy so far
+  ///   - milliwattHours: the device's energy up to now
   ///   - sleep: the sleep mode before the start, if modes are chosen
   mutating func required(at now: MonotonicInstant, _ milliwattHours: Double, after sleep: ReceiverSleep? = nil) {
     start = Start(

@@ -4,7 +4,7 @@ import Publishing
 
 /// A reader of any kind, for code that needs the device's power and not its measurements.
 public protocol Device: AnyObject, Sendable {
-  /// The monitor of the device's power.
+  /// The device's monitor, which records its power state, its holders and its energy.
   var monitor: DeviceMonitor { get }
   /// Whether the device has subscribers, also between two attempts of its reader.
   var isHeld: Bool { get }
@@ -16,7 +16,7 @@ public protocol Device: AnyObject, Sendable {
   ///
   /// - Parameter power: equal to the previous settings in everything that a run depends on
   func follow(_ power: Board.Power)
-  /// Detects motion without subscribers; `nil` if the device cannot.
+  /// Detects motion while the device has no subscribers; `nil` if the device cannot.
   var stillness: LazyPublisher<MotionState, Never>? { get }
   /// The switch of the device's supply.
   var rail: PowerRail { get }

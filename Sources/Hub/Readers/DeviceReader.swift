@@ -4,7 +4,8 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// A device as a lazy publisher. The device is supplied, started and read only while it has subscribers.
+/// A device as a lazy publisher. The device has its supply, works and is read only while it has subscribers, and during
+/// its idle timeout.
 ///
 /// The scope is the same for all devices: supply on, settle, start, read, stop, supply off (or asleep with the supply
 /// on). The body differs.
@@ -18,7 +19,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   /// The device's measurements across failures: one series of attempts for all subscribers.
   public let readings: LazyPublisher<Sample, Never>
   public let rail: PowerRail
-  /// Detects motion without subscribers; `nil` if the device cannot.
+  /// Detects motion while the device has no subscribers; `nil` if the device cannot.
   let motion: StillnessMonitor?
   /// Whether the device draws power, and has a power policy.
   private let hasSupply: Bool
@@ -33,7 +34,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   private let followingSupply: Subscription
 
   /// - Parameters:
-  ///   - replaysLatest: whether the first subscriber gets the latest sample of the present run
+  ///   - replaysLatest: whether a new subscriber first gets the latest sample of the present run
   ///   - patience: the time that a call to the kernel may take before the reader counts as hanging
   ///   - check: looks for errors that do not depend on the supply, before the supply is switched on
   ///   - putToSleep: puts a device to sleep that a previous hub may have left awake
@@ -282,7 +283,7 @@ extension Backoff {
   /// The pauses between attempts after an error. A device that comes back should be found within a second or two; more
   /// frequent attempts only fill the journal. With a switch, each attempt switches the supply, so the intervals grow
   /// during a lasting fault; a new device on the bus is reported at once. A device that another program uses, or that
-  /// needs a permission, is recognised before the supply is switched.
+  /// needs a permission, is recognised before the supply is switched, and is tried every five seconds.
   fileprivate static func device(_ error: HardwareError, switched: Bool) -> Backoff {
     let maximum: Duration =
       switch error {
@@ -293,7 +294,7 @@ extension Backoff {
   }
 }
 
-/// The environment of a reader's body, while the device is supplied.
+/// The environment of a reader's body, while the device's supply is on.
 struct DeviceScope<Sample: Sendable> {
   /// Waits for the device, or for the request to stop.
   let poller: Poller

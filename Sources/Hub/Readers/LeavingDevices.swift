@@ -76,8 +76,8 @@ final class LeavingDevices: Sendable {
 }
 
 extension DeviceDescription {
-  /// Whether two devices must not be on at the same time, because they share the name, the connection, or the switched
-  /// supply.
+  /// Whether two devices must not be on at the same time, because they share the name, the connection, the switched
+  /// supply, or a data-ready line.
   func sharesHardware(with other: DeviceDescription) -> Bool {
     if id == other.id { return true }
     if let place, let otherPlace = other.place {

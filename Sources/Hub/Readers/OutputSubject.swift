@@ -1,7 +1,8 @@
 import Guarding
 import Publishing
 
-/// Delivers additional output of a receiver's reader while it has subscribers.
+/// Delivers output of a receiver's reader that is not part of its samples, such as the received bytes, to its
+/// subscribers.
 final class OutputSubject<Value: Sendable>: Sendable {
   private final class Listener: Sendable {
     let receive: @Sendable (Value) -> Void

@@ -47,7 +47,7 @@ public final class ReceiverKnowledgeStore: Sendable {
 }
 
 extension KnowledgeKeeping {
-  /// The store's view of one receiver of a machine.
+  /// Keeps the data of one receiver in the machine's store, and takes the time from the machine's host time.
   init(of id: String, on machine: Machine) {
     let (store, time) = (machine.receiverKnowledge, machine.hostTime)
     self.init(

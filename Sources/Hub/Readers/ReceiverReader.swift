@@ -5,7 +5,7 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// A receiver as a lazy publisher, with the sentences that it sends.
+/// A receiver as a lazy publisher, with its output, its line's speed, its identity and its corrections.
 public final class ReceiverReader: Sendable {
   public let device: DeviceReader<GNSSObservation>
   /// The speed of the receiver's line, from the board file or found by listening; `nil` before the speed is found.
@@ -14,7 +14,8 @@ public final class ReceiverReader: Sendable {
   public let identity: Property<ReceiverIdentity?>
   /// The corrections for the receiver.
   public let corrections: ReceiverCorrections
-  /// Whether the fusion has found that the receiver repeats one position while the inertial sensors move.
+  /// The fusion's doubt about the receiver's position, while the receiver repeats one position although the inertial
+  /// sensors measure motion.
   let receiverHealth = ReceiverHealth()
   private let outputSubject: OutputSubject<ReceivedBytes>
 

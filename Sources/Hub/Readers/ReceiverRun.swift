@@ -22,7 +22,8 @@ struct ReceiverRun: Sendable {
   private var interference = Interference()
   private var receiverFusion: FusionMode?
   private var isFrozen = false
-  /// The impossible values that the receiver has stated, and the time of the last one.
+  /// The counts of all impossible values in this run, and the quantities that the present warning names, with the time
+  /// of the last impossible value.
   private var allRefused = RefusedValues()
   private var refused: (quantities: StatedQuantities, at: MonotonicInstant)?
 
@@ -81,7 +82,7 @@ struct ReceiverRun: Sendable {
     return observation
   }
 
-  /// Checks for bytes that form no epochs any more.
+  /// Takes the counts of the receiver's output, which also come while its bytes form no epochs any more.
   ///
   /// - Parameter counters: the counts of this run
   mutating func look(_ counters: ReceiverDecoder.Counters) {

@@ -36,8 +36,8 @@ final class SleepRenewal: Sendable {
     action?()
   }
 
-  /// Runs a source until it sends its first value. The times of these runs are known in advance, so they count as
-  /// scheduled, and the hub learns nothing about clients from them.
+  /// Runs a source until it sends its first value or fails, for `longestVisit` at most. The times of these runs are
+  /// known in advance, so they count as scheduled, and the hub learns nothing about clients from them.
   func visit<Sample: Sendable>(_ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor) {
     let lease = source.subscribe(
       as: Holder.standIn("sleep").labelled("putting it to sleep again", purpose: .schedule),

@@ -4,17 +4,17 @@ import Publishing
 /// The recorded output of one device.
 public final class ReplayPort<Message: Sendable>: Sendable {
   enum Event: Sendable {
-    /// The device was supplied from here on.
+    /// The device's supply came on.
     case began
     case message(Message)
-    /// The device was no longer supplied.
+    /// The device's supply went off.
     case ended
   }
 
   let events = Subject<Event, Never>()
   private let isOn = Guarded(false)
 
-  /// Whether the device was supplied at the played time.
+  /// Whether the device's supply was on at the played time.
   var isSupplied: Bool { isOn.withLock { $0 } }
 
   /// Begins the device's supply.
@@ -35,7 +35,7 @@ public final class ReplayPort<Message: Sendable>: Sendable {
     if isChange { events.send(.ended) }
   }
 
-  /// Sends recorded output, which implies that the device was supplied.
+  /// Sends recorded output, which implies that the device's supply was on.
   public func send(_ message: Message) {
     begin()
     events.send(.message(message))

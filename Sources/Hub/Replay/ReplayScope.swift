@@ -1,6 +1,6 @@
 import Guarding
 
-/// Takes the messages of a recorded device while it was supplied.
+/// Takes the messages of a recorded device while its supply was on.
 protocol ReplayRun<Message>: AnyObject, Sendable {
   associatedtype Message
   func take(_ message: Message)

@@ -2,7 +2,7 @@ import Fusion
 import MonotonicTime
 import Publishing
 
-/// A request for one state whose parts are not too old.
+/// A request for one state whose parts are not too old and whose position is accurate enough.
 public struct CurrentValue: Equatable, Sendable {
   public var parts: Set<StatePart>
   public var maxAge: Duration

@@ -35,7 +35,7 @@ struct SigmaGrowth: Equatable, Sendable {
     return (metresPerSecond + most) / 2 * reached + most * (seconds - reached)
   }
 
-  /// The seconds until the sigma reaches a bound; 0 if it exceeds the bound from the beginning.
+  /// The seconds until the sigma reaches a bound, at most `most`; 0 if it exceeds the bound from the beginning.
   func seconds(until boundMetres: Double, atMost most: Double) -> Double {
     guard sigmaMetres < boundMetres else { return 0 }
     guard sigma(after: most) > boundMetres else { return most }

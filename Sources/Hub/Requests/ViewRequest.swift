@@ -2,7 +2,8 @@ import Fusion
 import MonotonicTime
 import Publishing
 
-/// A subscriber's request for the state: its parts, its rate, its accuracy and its age.
+/// A subscriber's request: for states at a rate, for fixes at an interval or within an error, or for one known state.
+/// It also says which parts, which accuracy and which age are enough, and which values are left out or collected.
 ///
 /// Sockets, HTTP, MQTT, the command line and board files use the same keys, with the same ranges. Only this type
 /// defines the keys, and which of them can be combined.
@@ -98,7 +99,8 @@ public struct ViewRequest: Equatable, Sendable {
   public var isEmpty: Bool { self == ViewRequest() }
 
   /// Changes the request by a further line of the same client. Any key except the rate and the parts makes it a new
-  /// request. The rate and the parts stay if the line does not name them.
+  /// request. The rate and the parts stay if the line does not name them; a line that requests one state replaces the
+  /// parts.
   public mutating func change(to line: ViewRequest) {
     guard !line.isEmpty else { return }
     let old = self
@@ -238,7 +240,8 @@ extension ViewRequest {
 }
 
 extension ViewRequest {
-  /// States in the requested form: only those whose position has moved far enough, or several together.
+  /// States in the requested form: with a distance, only those whose position has moved far enough; with a batch,
+  /// several together.
   public func filtered(
     _ states: Deferred<FusedState, Never>, clock: any MonotonicTimeSource
   ) -> Deferred<FusedState, Never> {

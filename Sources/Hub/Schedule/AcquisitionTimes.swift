@@ -53,7 +53,7 @@ public struct AcquisitionTimes: Equatable, Sendable {
     var grade: Grade
   }
 
-  /// The seconds of the last starts, the latest at the end.
+  /// The seconds of the last starts of each kind to each grade, the latest at the end.
   private(set) var starts: [Start: [Double]] = [:]
 
   public init() {}

@@ -90,7 +90,7 @@ final class FixPlanner: Sendable {
     var degradation = Degradation.none
   }
 
-  /// The next actions.
+  /// The steps that carry out decisions outside the lock.
   private enum Step {
     case deliver([Delivery])
     /// Names the clients for which receivers are awake from now on, and those for which they no longer are.
@@ -282,7 +282,7 @@ final class FixPlanner: Sendable {
     work()
   }
 
-  /// Marks the clients that need no new fix unless the board moves.
+  /// Marks the clients that need no new fix, because the board has not moved or because a known fix is fresh enough.
   private func stand(_ state: inout State) {
     for (id, member) in state.members {
       guard let schedule = state.plan.schedule(of: id) else { continue }

@@ -115,7 +115,7 @@ struct SchedulePlan: Sendable {
 
   mutating func remove(_ id: ID) { members.removeAll { $0.id == id } }
 
-  /// Whether the last kept fix can be given to a client.
+  /// Whether a good enough fix is kept for a client.
   func hasGoodFix(_ id: ID) -> Bool {
     guard let member = index(of: id).map({ members[$0] }) else { return false }
     return member.isAwake && member.isGood || member.phase == .holding(isMet: true)
@@ -216,7 +216,7 @@ struct SchedulePlan: Sendable {
 
   private func comesEarly(_ index: Int, _ isMet: Bool) -> Bool { members[index].comesAlong && isMet }
 
-  /// The time of the next call of `advance`; `nil` without clients.
+  /// The time at which `advance` must be called next; `nil` without clients.
   func nextInstant(lead: Lead) -> MonotonicInstant? {
     members.map { member in
       member.deadline ?? (member.phase == .asleep && !member.stands ? wakeTime(of: member, lead) : member.due)
