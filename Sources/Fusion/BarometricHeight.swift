@@ -20,8 +20,8 @@ struct BarometricHeight: Sendable {
   private static let quorum = 5
   /// The 99.9 % quantile of chi-square with one degree of freedom.
   private static let gate = 10.83
-  /// The limit for a change of the height between two measurements: `leastStep` in metres, plus `fastestClimb` in
-  /// metres per second.
+  /// The limit for a change of the height between two measurements: `leastStep` in metres, plus `fastestClimb`, in
+  /// metres per second, times the time between them.
   private static let leastStep = 3.0
   private static let fastestClimb = 25.0
   /// A lasting step of more than this many metres cannot be motion of the board.
@@ -40,7 +40,7 @@ struct BarometricHeight: Sendable {
   private var hasComparison = false
   /// The smoothed height in the standard atmosphere in metres, and the time of the measurement in seconds.
   private var pressureAltitude: (metres: Double, time: Double)?
-  /// The offset of the pressure altitude from the height above the ellipsoid in metres, with its variance and its time.
+  /// The height above the ellipsoid minus the pressure altitude in metres, with its variance and its time in seconds.
   private var offset: (metres: Double, variance: Double, time: Double)?
   /// Consecutive fixes whose offsets are rejected but consistent: the latest offset, and the number of fixes.
   private var dissenting = (metres: 0.0, count: 0)
@@ -48,7 +48,8 @@ struct BarometricHeight: Sendable {
   /// The height in the standard atmosphere, in metres, for a pressure in pascals.
   static func pressureAltitude(_ pascals: Double) -> Double { 44_330.77 * (1 - pow(pascals / 101_325, 0.190_263)) }
 
-  /// Takes a pressure. Returns whether it is plausible and not a spike.
+  /// Takes a pressure. Returns whether it was used: a spike, a value that is not finite, and a measurement that is not
+  /// newer than the previous one are not.
   @discardableResult
   mutating func update(pressurePascals: Double, time: Double) -> Bool {
     let metres = BarometricHeight.pressureAltitude(pressurePascals)
@@ -113,8 +114,8 @@ struct BarometricHeight: Sendable {
     offset = (last.metres + gain * innovation, (1 - gain) * variance, time)
   }
 
-  /// The height above the ellipsoid and its standard deviation in metres; `nil` if the pressure or the offset is
-  /// missing.
+  /// The height above the ellipsoid and its standard deviation in metres; `nil` if the pressure is missing or too old,
+  /// or if the offset is missing.
   func altitude(at time: Double) -> (metres: Double, sigma: Double)? {
     guard let pressureAltitude, let offset, time - pressureAltitude.time < BarometricHeight.lifetime else { return nil }
     let elapsed = max(time - offset.time, 0)

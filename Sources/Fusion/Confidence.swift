@@ -16,7 +16,7 @@ public enum Confidence {
     sigma * (speed < radial * sigma ? radial : axis)
   }
 
-  /// The bound in space.
+  /// The 95 % bound of the distance in space.
   ///
   /// The squared error is a weighted sum of chi-squares. A gamma distribution with the same mean and variance
   /// (Satterthwaite) gives its quantile, by the cube root approximation of Wilson and Hilferty, within two percent

@@ -6,7 +6,8 @@ public final class DeviceNames: Sendable {
   public static let usual = DeviceNames(["gps", "imu", "mag", "baro", "meter"])
 
   public let ids: [String]
-  /// The text of each set of the first devices. A state is written often, and its sources rarely change.
+  /// The texts of all sets of the first six devices, made in advance: a state is written often, and its sources rarely
+  /// change.
   private let texts: [String]
 
   public init(_ ids: [String]) {

@@ -15,7 +15,8 @@ public struct Dated<Value: Sendable>: Sendable {
   }
 }
 
-/// Everything that is known about the board's position, motion and attitude at one instant.
+/// Everything that is known at one instant: the board's position, motion and attitude, its rates and acceleration, the
+/// magnetic field, the air, the supply, and the quality of the fix.
 ///
 /// Each part has the instant of its own measurement, which may be earlier than that of the state. A part is `nil` while
 /// it is unknown.
@@ -62,7 +63,7 @@ public struct FusedState: Sendable {
 
   public struct Motion: Equatable, Sendable {
     public var speedMetresPerSecond: Double
-    /// The course over ground, degrees from true north; `nil` at rest.
+    /// The course over ground, degrees from true north; `nil` at rest, or if the course is unknown.
     public var trackDegrees: Double?
     public var climbMetresPerSecond: Double?
     /// The standard deviation of the velocity along one horizontal axis (the root mean square of north and east). It
@@ -81,7 +82,8 @@ public struct FusedState: Sendable {
       self.verticalSigmaMetresPerSecond = verticalSigmaMetresPerSecond
     }
 
-    /// The velocity: north, east, down.
+    /// The velocity north, east, down in m/s; `nil` if the board moves and its course is unknown. An unknown climb
+    /// counts as zero.
     public var velocity: SIMD3<Double>? {
       guard let trackDegrees else { return speedMetresPerSecond == 0 ? .zero : nil }
       let track = trackDegrees * .pi / 180

@@ -3,7 +3,8 @@ import MonotonicTime
 /// Chooses the receiver to use among several: the most accurate one or, if several are similar, the preferred one. A
 /// single good fix does not cause a change.
 public struct ReceiverChoice: Sendable {
-  /// A receiver whose last fix is older than this counts as without a fix, unless its usual interval is longer.
+  /// A receiver whose last fix is older than this, and older than two and a half of its usual intervals, counts as
+  /// without a fix.
   private static let lifetime = Duration.milliseconds(2500)
   /// How long another receiver must be better before it is chosen.
   private static let proof = Duration.seconds(5)
@@ -18,7 +19,7 @@ public struct ReceiverChoice: Sendable {
     var isTaken = false
     var fixAt: MonotonicInstant?
     var betterSince: MonotonicInstant?
-    /// The interval between two fixes. A single long silence hardly changes it.
+    /// The usual interval between two fixes. A single long silence lengthens it by at most half.
     var interval: Duration?
 
     /// How long a fix of this receiver is valid.

@@ -12,12 +12,14 @@ public struct StateEstimator: Sendable {
   /// does not count.
   private static var lostPositionSeconds: Double { 1.5 }
   private static var attitudeLifetimeSeconds: Double { 1 }
-  /// The age limit of measurements that may arrive only every two seconds.
+  /// The age limit, in seconds, of the magnetic field, the air and the supply, which may be measured only every two
+  /// seconds.
   private static var slowLifetimeSeconds: Double { 5 }
   /// The sigmas of speed over ground and climb, in m/s, if the receiver reports none.
   private static var speedSigma: Double { 0.3 }
   private static var climbSigma: Double { 1 }
-  /// The sigmas of the position in metres if the receiver reports none.
+  /// The sigma of the horizontal position in metres if the receiver reports none, and that of the height if it reports
+  /// no height.
   private static var unknownSigma: Double { 10 }
   private static var unknownHeightSigma: Double { 5000 }
   /// gpsd's number for the status RTK fixed.

@@ -9,7 +9,7 @@ import Glibc
 struct GyroscopeBiasEstimator: Sendable {
   private static let degree = Double.pi / 180
   private static let initialSigma = 0.5 * degree
-  /// The time in which the bias may change by 0.1 °/s.
+  /// The time, in seconds, in which the bias may change by 0.1 °/s.
   private static let forgettingTime = 100.0
   private static let motionSigma = 0.1 * degree
   private static let restSigma = 0.03 * degree
@@ -45,7 +45,7 @@ struct GyroscopeBiasEstimator: Sendable {
     restWeight = rest * rest / processVariance + rest
   }
 
-  /// Starts with a bias known from another source.
+  /// Starts with a bias known from another source and its sigma, both in rad/s.
   mutating func begin(with bias: SIMD3<Double>, sigma: Double) {
     self.bias = bias.clamped(to: limit)
     covariance = Matrix3(diagonal: SIMD3(repeating: sigma * sigma))
@@ -78,7 +78,7 @@ struct GyroscopeBiasEstimator: Sendable {
     filteredRotation.2.update(rotation.rows.2, coefficients)
     filteredBias.update(rotation * bias, coefficients)
 
-    // The uncertainty of an unobserved component grows, up to its initial value.
+    // The variance of each component grows with each sample, up to its initial value.
     let grown = covariance.diagonal
     if grown.x < initialVariance { covariance.rows.0.x += processVariance }
     if grown.y < initialVariance { covariance.rows.1.y += processVariance }
@@ -115,9 +115,9 @@ struct GyroscopeBiasEstimator: Sendable {
   }
 
   /// - Parameters:
-  ///   - change: the sum of the corrections of this sample so far, which explains a part of the error
+  ///   - change: the sum of the corrections of this sample up to now, which explains a part of the error
   ///   - seen: P h, for the observed direction h
-  ///   - variance: the variance of the error, h' P h and the weight
+  ///   - variance: the variance of the error: h' P h plus the weight
   ///   - along: the component of `change` in the observed direction
   @inline(__always)
   private mutating func correct(

@@ -14,8 +14,8 @@ struct HardIronEstimator: Sendable {
   private static let hardIronWander = 0.02
   private static let fieldWander = 2.0
   private static let measurementSigma = 3.0
-  /// The rate at which the hard iron is forgotten while the filter explains the measurements worse with it than
-  /// without it.
+  /// The additional random walk of the hard iron per √s while the squared innovations with hard iron exceed those
+  /// without it by half. It makes the filter forget the hard iron.
   private static let forgettingWander = 10.0
   private static let windowDuration = 0.035
   private static let evidenceTimeConstant = 5.0
@@ -44,7 +44,7 @@ struct HardIronEstimator: Sendable {
   private var hardIronCovariance: Matrix3
   private var crossCovariance = Matrix3.zero
   private var fieldCovariance: Matrix3
-  /// The filter without hard iron.
+  /// The state of the filter without hard iron: the field in the nearly inertial frame, and its variance.
   private var plainField = SIMD3<Double>.zero
   private var plainVariance: Double
   /// The mean squared innovations during rotations, with and without hard iron.

@@ -12,7 +12,7 @@ struct LowPassFilter: Sendable {
     var settlingCount: Double
 
     /// - Parameters:
-    ///   - timeConstant: the time constant of a first-order filter with the same damping, in seconds
+    ///   - timeConstant: the time constant, in seconds, of a first-order filter whose transients decay equally fast
     ///   - interval: the time between samples, seconds
     init(timeConstant: Double, interval: Double) {
       guard timeConstant > interval / 2 else {

@@ -7,7 +7,8 @@
 ///     m ≈ m₀ + τ ω × m
 ///
 /// The earth's field is constant, so a change of m over a short time is τ times the change of ω × m. Least squares over
-/// these changes give τ. Hard iron hardly affects the estimate, because its change follows the rotation rate, and not
+/// these changes gives τ. Hard iron hardly affects the estimate, because its change follows the rotation rate, and not
+/// the change of the rate.
 /// the change of the rate.
 struct MagneticDelay: Sendable {
   /// The time between the compared measurements, in seconds.

@@ -8,11 +8,12 @@ struct MagneticReference: Sendable {
   /// The tolerance relative to the reference strength.
   private static let strengthTolerance = 0.1
   private static let dipTolerance = 10 * Double.pi / 180
-  /// How long a field must stay constant, while the sensor rotates, to become the new reference.
+  /// How long, in seconds, a field must stay constant while the sensor rotates: to replace a reference, and to become
+  /// the first reference.
   private static let acceptanceTime = 20.0
   private static let firstAcceptanceTime = 5.0
   private static let minimumRate = 20 * Double.pi / 180
-  /// How long the field must match again before it counts as undisturbed.
+  /// How long, in seconds, the field must match again before it counts as undisturbed.
   private static let recoveryTime = 0.5
 
   private let coefficients: LowPassFilter.Coefficients

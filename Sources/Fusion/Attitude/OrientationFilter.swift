@@ -45,12 +45,12 @@ public struct OrientationFilter: Sendable {
   private static let scaleTolerance = 1.02
   /// The sigma of roll and pitch in radians, at rest and while motion averages out.
   private static let levelSigma = 0.02
-  /// The longest pause after which the filters need no restart: a number of sample intervals, but at least a number of
-  /// seconds.
+  /// The longest time between two samples after which the filters need no restart: this number of sample intervals or
+  /// this number of seconds, whichever is longer.
   private static let longestPause = (intervals: 20.0, seconds: 1.0)
 
   private let interval: Double
-  /// The interval between samples with a magnetic field.
+  /// The time between samples with a magnetic field, in seconds.
   private let magneticInterval: Double
   private let accelerometerCoefficients: LowPassFilter.Coefficients
   private let headingGain: Double
@@ -87,8 +87,8 @@ public struct OrientationFilter: Sendable {
   ///     the level.
   ///   - biasLimit: the largest expected gyroscope bias, rad/s
   ///   - magneticInterval: the time between samples with a magnetic field in seconds; `nil` if every sample has one
-  ///   - magneticStrength: the strength of the earth's field if the magnetometer is calibrated; a field of that
-  ///     strength is accepted immediately
+  ///   - magneticStrength: the strength of the earth's field in microtesla if the magnetometer is calibrated; a field
+  ///     of that strength is accepted immediately
   public init(
     interval: Double, accelerometerTimeConstant: Double = 3, biasLimit: Double = 3.5 * .pi / 180,
     magneticInterval: Double? = nil, magneticStrength: Double? = nil
@@ -178,8 +178,8 @@ public struct OrientationFilter: Sendable {
     fieldSeconds = 0
   }
 
-  /// Continues with another sensor. The orientation and the magnetic reference stay; the bias of the new sensor is
-  /// unknown.
+  /// Continues with another sensor. The orientation, the magnetic reference and the hard iron stay; the bias of the new
+  /// sensor is unknown.
   ///
   /// - Parameter interval: the time between its samples, seconds
   mutating func changeSensor(interval: Double) {

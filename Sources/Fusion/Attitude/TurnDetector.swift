@@ -9,7 +9,7 @@ import Glibc
 ///    should have moved one of them by a measurable amount, the share of that movement that was observed decides.
 /// 3. About the vertical, and without a magnetometer, neither is observable. The rate then counts as a turn until it
 ///    has lasted several times as long as the bias was observed before. A bias observed for a second is corrected
-///    within seconds; a bias observed for a minute persists through a turn of some minutes.
+///    within 11 s; a bias observed for a minute persists through a turn of five minutes.
 ///
 /// Rates are in rad/s, in the sensor's axes.
 struct TurnDetector: Sendable {
@@ -36,7 +36,8 @@ struct TurnDetector: Sendable {
   private static let restShare = 0.25
   /// A supposed turn of more than this many radians restarts the observation.
   private static let longestTurn = 60 * degree
-  /// A changed rate is doubted for this many times as long as the bias was observed, within limits in seconds.
+  /// A changed rate is doubted for `leastDoubt` seconds plus this many times as long as the bias was observed, but at
+  /// most for `longestDoubt` seconds.
   private static let persistence = 7.0
   private static let leastDoubt = 4.0
   private static let longestDoubt = 300.0
@@ -49,7 +50,7 @@ struct TurnDetector: Sendable {
   private var doubtSeconds = 0.0
   /// The start of the observation: the steady rate, gravity and field; `nil` while the rate is the bias.
   private var anchor: (rate: SIMD3<Double>, force: SIMD3<Double>, field: SIMD3<Double>?)?
-  /// The supposed turn since then, as a rotation vector.
+  /// The supposed turn since the start of the observation, as a rotation vector.
   private var turned = SIMD3<Double>.zero
 
   /// Takes one sample while the sensor appears to be at rest.

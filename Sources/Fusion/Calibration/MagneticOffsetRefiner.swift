@@ -11,7 +11,7 @@ import Glibc
 /// A vehicle turns only about the vertical, which shows nothing about the vertical part of the offset. That part stays
 /// as stored: the fit begins at the stored offset, and moves it only as far as the measurements demand.
 public struct MagneticOffsetRefiner: Sendable {
-  /// A better offset.
+  /// A better offset, and how much better it fits.
   public struct Result: Equatable, Sendable {
     /// The calibration that the result refines, and that corrected the samples.
     public var replaced: InertialCalibration
@@ -59,9 +59,10 @@ public struct MagneticOffsetRefiner: Sendable {
   private static let refits = 5
   /// The ratio of the standard deviation to the median absolute deviation.
   private static let normalDeviation = 1.4826
-  /// The ratio by which a lap's deviation must improve with the other lap's offset.
+  /// The largest permitted ratio of a lap's deviation with the other lap's offset to its deviation with the stored
+  /// offset.
   private static let neededImprovement = 0.7
-  /// The smallest change that is worth storing.
+  /// The smallest change of the offset that is worth storing.
   private static let leastChange = 0.03
   private static let mostChange = 1.0
   /// How far the offsets of two laps may differ, relative to the strength or to the change.

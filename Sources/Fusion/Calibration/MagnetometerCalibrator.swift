@@ -27,7 +27,8 @@ public struct MagnetometerCalibrator: Sendable {
 
   public init() {}
 
-  /// The progress from 0 to 1: the part of the sphere that has been covered.
+  /// The progress from 0 to 1: the smaller of the share of the needed samples and the share of the octants that contain
+  /// a sample.
   public var progress: Double {
     min(Double(samples.count) / Double(MagnetometerCalibrator.neededCount), Double(octants.count) / 8, 1)
   }
@@ -51,7 +52,7 @@ public struct MagnetometerCalibrator: Sendable {
       samples.map { ($0.x > middle.x ? 1 : 0) + ($0.y > middle.y ? 2 : 0) + ($0.z > middle.z ? 4 : 0) })
   }
 
-  /// Takes a sample that is not close to an earlier one.
+  /// Takes a sample, unless it is close to an earlier one.
   ///
   /// - Parameter field: the measured field in microtesla
   public mutating func add(_ field: SIMD3<Double>) {

@@ -23,7 +23,7 @@ public struct MountCalibrator: Sendable {
 
   public init() {}
 
-  /// The progress from 0 to 1: half for a stop, and half for gaining and losing speed.
+  /// The progress from 0 to 1: half for a stop, and half for `neededPush` m/s of gained and lost speed.
   public var progress: Double {
     (restCount > 0 ? 0.5 : 0) + 0.5 * min(1, pushAmount / MountCalibrator.neededPush)
   }
@@ -75,8 +75,8 @@ public struct MountCalibrator: Sendable {
     pushAmount += abs(speed - last.speed)
   }
 
-  /// The directions forward, right and down as rows in the sensor's axes, and the share of the accelerations that was
-  /// forward, from 0 to 1. `nil` until the progress is 1.
+  /// The directions forward, right and down as rows in the sensor's axes, and the share of the summed accelerations
+  /// that was horizontal, from 0 to 1. `nil` until the progress is 1, or if the sums give no directions.
   public var result: (rows: [SIMD3<Double>], quality: Double)? {
     guard progress >= 1 else { return nil }
     let rest = restSum / restCount

@@ -1,7 +1,7 @@
 /// Provides the magnetometer's heading to the navigation at intervals, because consecutive headings share their errors.
 struct Compass: Sendable {
   struct Reading {
-    /// The heading in radians from true north.
+    /// The heading in radians from true north, or from magnetic north while the declination is unknown.
     var heading: Double
     /// The sigma in radians.
     var sigma: Double

@@ -7,7 +7,7 @@ public enum Earth {
   /// The rotation of the earth in rad/s.
   static let rotation = 7.292_115e-5
 
-  /// The radii of curvature in metres: along the meridian and perpendicular to it.
+  /// The radii of curvature in metres at a latitude in radians: along the meridian and perpendicular to it.
   static func radii(latitude: Double) -> (meridian: Double, transverse: Double) {
     let s = sin(latitude)
     let w = 1 - eccentricitySquared * s * s

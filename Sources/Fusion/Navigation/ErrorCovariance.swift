@@ -61,7 +61,7 @@ struct ErrorCovariance: Equatable, Sendable {
     ta = mta
   }
 
-  /// Adds the noise of one step to the variances.
+  /// Adds the noise of one step to the variances, and to the covariance of position and velocity.
   mutating func addNoise(
     position: Double, positionVelocity: Double, velocity: Double, attitude: SIMD3<Double>, gyroscopeBias: Double,
     accelerometerBias: Double

@@ -1,4 +1,5 @@
-/// A receiver's measurement, with the sigmas that the receiver reports.
+/// A receiver's position, velocity and heading at one time, with their sigmas. If the receiver reports no sigma, it is
+/// assumed.
 public struct GNSSMeasurement: Equatable, Sendable {
   public enum Trust: Equatable, Sendable {
     /// The reported sigmas apply.

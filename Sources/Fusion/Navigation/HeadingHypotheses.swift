@@ -13,7 +13,8 @@ struct HeadingHypotheses: Sendable {
   /// innovation of the best solution, with six degrees of freedom, is below `largestSurprise`.
   private static let sharpEnough = 0.15
   private static let largestSurprise = 12.0
-  /// After this many fixes without a result, the bank starts again.
+  /// After this many fixes, a bank whose best solution still fits badly is discarded. The next fix in motion starts
+  /// another bank.
   private static let patience = 60
 
   private var solutions: [NavigationSolution] = []

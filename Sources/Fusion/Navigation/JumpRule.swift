@@ -44,15 +44,16 @@ struct JumpRule: Sendable {
   private(set) var contradiction: Contradiction?
   /// Whether the last fix repeated the previous one bit for bit while the solution moved.
   private(set) var isRepetition = false
-  /// The offset of the fix from the solution, at the previous fix.
+  /// The vector from the solution to the fix, at the previous fix, in metres.
   private var lastOffset: SIMD3<Double>?
   private var lastPosition: GeodeticPosition?
   private var repetitions = 0
   private var heldSince = 0.0
   private static let leastRepetitions = 5
-  /// How far the solution must have moved in the meantime, in metres. The coarsest sentences resolve 18 m.
+  /// How far the solution must have moved while the receiver repeats one position, in metres. The coarsest sentences
+  /// resolve 18 m.
   private static let leastHeld = 30.0
-  /// Since when the offset has been constant.
+  /// Since when the offset has changed by at most `leastJump` from fix to fix.
   private var steadySince = 0.0
 
   /// Whether a fix is refused because it repeats a position bit for bit while the solution moves.

@@ -1,5 +1,5 @@
 extension NavigationFilter {
-  /// The properties of the sensors and their mounting.
+  /// The properties of the sensors, of the receiver and of their mounting, and the assumed noise.
   public struct Configuration: Equatable, Sendable {
     /// The position of the antenna relative to the IMU: forward, right, down, in metres.
     public var leverArm = SIMD3<Double>.zero

@@ -1,11 +1,11 @@
 /// Combines inertial measurements and a receiver's fixes into position, velocity and attitude, by strapdown
 /// navigation with an error-state Kalman filter (`NavigationSolution`).
 ///
-/// The filter levels itself and finds its heading by the course of a vehicle, by the magnetometer, or by
-/// `HeadingHypotheses`. It applies each fix at the fix's own time although the fix arrives late, detects when the
-/// sensor stands still, and refuses implausible measurements (`JumpRule` decides between the two sensors). If it has
-/// refused all fixes for too long, it starts again. Until the heading is known, it reports the receiver's position and
-/// an attitude without a heading.
+/// The filter levels itself and finds its heading by a receiver with two antennas, by the course of a vehicle, by the
+/// magnetometer, or by `HeadingHypotheses`. It applies each fix at the fix's own time although the fix arrives late,
+/// detects when the sensor stands still, and refuses implausible measurements (`JumpRule` decides between the two
+/// sensors). If it has refused all fixes for too long, it restarts from the next fix. Until the heading is known, it
+/// reports the receiver's position and an attitude without a heading.
 ///
 /// Frames: the sensor's axes are the body's (x forward, y right, z down); the earth's are north, east, down. All
 /// times are in seconds on one clock. The filter does not allocate after `init`.
@@ -83,7 +83,7 @@ public struct NavigationFilter: Sendable {
   /// When the present series of samples without a pause began.
   var startedAt = 0.0
 
-  /// Whether the last fix repeated the previous one bit for bit while the vehicle moved.
+  /// Whether the last fix repeated the previous one bit for bit while the solution moved.
   public var isRepetition: Bool { jumps.isRepetition }
   /// Since when fixes have been refused because the inertial sensors contradict them, and how far the fixes are off in
   /// metres.
@@ -93,7 +93,8 @@ public struct NavigationFilter: Sendable {
 
   /// The difference of the latest fix's position from the expected one, and its expected variance.
   var latestInnovation: (value: SIMD3<Double>, variance: SIMD3<Double>)?
-  /// The number of fixes not used: too late, out of order, or impossible.
+  /// The number of fixes not used: invalid, too late, out of order, contradicted by the solution, or dropped from a
+  /// full queue.
   public internal(set) var refusedCount = 0
 
   public init(_ configuration: Configuration = Configuration()) {
@@ -163,7 +164,7 @@ public struct NavigationFilter: Sendable {
     }
   }
 
-  /// The position of the IMU; `nil` before the first fix.
+  /// The position of the IMU, or that of the antenna before navigation has begun; `nil` without a recent fix.
   public var position: GeodeticPosition? {
     @inline(__always) get { solution?.position ?? (mode == .gnss ? latest?.position : nil) }
   }
@@ -289,8 +290,8 @@ public struct NavigationFilter: Sendable {
     return false
   }
 
-  /// Continues with another inertial sensor. The attitude stays, but the estimated biases belong to the previous
-  /// sensor.
+  /// Continues with another inertial sensor. Position, velocity and attitude stay; the biases of the new sensor are
+  /// unknown.
   ///
   /// - Parameter interval: the time between its samples, seconds
   public mutating func changeInertialSensor(interval: Double) {

@@ -60,7 +60,7 @@ struct NavigationSolution: Sendable {
       accelerometerBias: noise.accelerometerBiasWander * noise.accelerometerBiasWander * dt)
   }
 
-  /// A measurement of three components, each with its row of H.
+  /// A measurement of three components, each with its row of the measurement matrix H.
   struct Observation {
     /// Measured minus expected.
     var innovation: SIMD3<Double>
@@ -183,7 +183,7 @@ struct NavigationSolution: Sendable {
     covariance.resetAttitude(by: error.t)
   }
 
-  /// The speed over ground in m/s minus three standard deviations.
+  /// The speed over ground in m/s minus three standard deviations, but at least 0.
   var sureSpeed: Double {
     let variance = covariance.vv.diagonal
     let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()

@@ -2,7 +2,7 @@
 struct Stillness: Equatable, Sendable {
   /// The mean rate in rad/s.
   var rate: SIMD3<Double>
-  /// The variance of the mean rate.
+  /// The variance of the mean rate in (rad/s)².
   var rateVariance: SIMD3<Double>
 }
 
@@ -33,7 +33,7 @@ struct StillnessDetector: Sendable {
   private var forceSum = SIMD3<Double>.zero
   private var squareSum = 0.0
   private var rateSquareSum = SIMD3<Double>.zero
-  /// The reference for the squares, which keeps them small.
+  /// The first sample of the window. Subtracting it keeps the squares small.
   private var anchor = SIMD3<Double>.zero
   private var rateAnchor = SIMD3<Double>.zero
   private var previousMean: SIMD3<Double>?

@@ -2,7 +2,8 @@
 /// while fixes arrive: the axes differ from the wheels' by a degree or two, and a sensor ahead of the rear axle moves
 /// sideways in a bend.
 ///
-/// Sideways speed = yaw · forward speed + arm · yaw rate, and downward speed = pitch · forward speed.
+/// Sideways speed = yaw · forward speed + arm · yaw rate, and downward speed = pitch · forward speed. Here yaw and
+/// pitch are the angles of the mounting in radians, and arm is the distance ahead of the rear axle in metres.
 struct VehicleConstraint: Sendable {
   private static let sidewaysSigma = 0.15
   private static let downwardSigma = 0.25
@@ -16,7 +17,7 @@ struct VehicleConstraint: Sendable {
   private var (yawVariance, shared, armVariance) = (0.035 * 0.035, 0.0, 1.0)
   private var pitchVariance = 0.035 * 0.035
 
-  /// The expected sideways and downward speeds, and their sigmas.
+  /// The expected sideways and downward speeds and their sigmas, in m/s.
   func expectation(forward: Double, yawRate: Double) -> (
     sideways: Double, sidewaysSigma: Double, downward: Double, downwardSigma: Double
   ) {

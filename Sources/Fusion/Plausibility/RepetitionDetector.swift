@@ -3,10 +3,10 @@
 /// A sensor of low resolution repeats values at rest, and a computed recording repeats them for minutes. A run of
 /// equal samples therefore counts only if it is much longer than the runs before it.
 public struct RepetitionDetector: Sendable {
-  /// The minimum length in samples, and relative to the usual run.
+  /// The minimum length of a run that shows a stuck sensor: in samples, and relative to the usual run.
   private static let leastRun = 20.0
   private static let leastRatio = 20.0
-  /// A sensor whose usual runs are longer than this is not judged.
+  /// A sensor whose usual runs are longer than this number of samples is not judged.
   private static let longestUsualRun = 3.0
   /// The number of runs over which the usual length is averaged, and its value before the first run.
   private static let memory = 50.0
