@@ -55,8 +55,8 @@ public final class Action<Input: Sendable, Output: Sendable, Failure: Error>: Se
     }
   }
 
-  /// Returns whether the value changed. The change is staged under the lock so that the property never reports an
-  /// outdated value.
+  /// Sets whether a job is running. Returns whether the value changed. The change is staged under the lock so that the
+  /// property never reports an outdated value.
   private func setBusy(_ isBusy: Bool) -> Bool {
     let (isChange, mustDeliver) = self.isBusy.withLock { wasBusy in
       guard wasBusy != isBusy else { return (false, false) }

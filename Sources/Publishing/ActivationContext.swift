@@ -1,4 +1,4 @@
-/// The methods that a `LazyPublisher` gives an activation to send values and to end the run.
+/// The methods that a `LazyPublisher` gives an activation to subscribe upstream, to send values and to end the run.
 public struct ActivationContext<Output: Sendable, Failure: Error>: Sendable {
   let publisher: LazyPublisher<Output, Failure>
   let run: RunState

@@ -8,10 +8,10 @@ extension Publisher {
   /// let hourly = fixes.batched(over: .seconds(3600), atMost: 64)  // the consumer wakes once an hour
   /// ```
   ///
-  /// No value is lost: a full batch is published early, and the remaining values are published right before the
-  /// completion. Each subscriber has its own timer, which runs only while values wait.
+  /// No value is lost while the subscription lasts: a full batch is published early, and the remaining values are
+  /// published right before the completion. Each subscriber has its own timer, which runs only while values wait.
   ///
-  /// - Parameter count: the maximum number of waiting values
+  /// - Parameter count: the number of waiting values that makes a batch full
   public func batched(
     over interval: Duration, atMost count: Int, clock: any MonotonicTimeSource = MonotonicClock()
   ) -> Deferred<Output, Failure> {
@@ -21,7 +21,7 @@ extension Publisher {
   }
 }
 
-/// Keeps values until the first of them has waited for the interval, or until there are too many values.
+/// Keeps values until the first of them has waited for the interval, `limit` values wait, or upstream has ended.
 private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
   private struct State {
     var waiting: [Output] = []

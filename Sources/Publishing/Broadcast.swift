@@ -56,7 +56,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     /// The current run. Values sent for another run are dropped.
     var generation = 0
 
-    /// Whether the queue is full or the delivering thread has done its share.
+    /// Whether the queue holds more than its capacity or the delivering thread has done its share.
     var isBusy: Bool { queue.count > queueCapacity || servedCount >= deliveryShare }
   }
 
@@ -71,7 +71,8 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
 
   var latest: Output? { state.withLock { $0.latest } }
 
-  /// Sends a value and delivers it, unless another thread is delivering; that thread then delivers this value too.
+  /// Sends a value and delivers it. If another thread is delivering, the value goes into the queue, and this thread may
+  /// have to wait.
   func send(_ value: Output, generation: Int = 0) {
     var direct: [Receiver<Output, Failure>]?
     var slot: DeliverySlot?

@@ -118,7 +118,7 @@ public final class HolderGroup: Sendable {
   /// The holder that joined first.
   fileprivate var first: Holder? { state.withLock { $0.holders.first } }
 
-  /// The holder that left last, or `nil` if the group is not empty.
+  /// The holder that left last; `nil` if the group has a holder now, or never had one.
   fileprivate var lastLeft: Holder? { state.withLock { $0.holders.isEmpty ? $0.lastLeft : nil } }
 }
 
@@ -141,7 +141,7 @@ public struct Holders: Sendable {
 
   public init(_ group: HolderGroup) { root = .all(group) }
 
-  /// The same holders, each described by `change`.
+  /// The same holders, each replaced by what `change` returns for it.
   public func map(_ change: @escaping @Sendable (Holder) -> Holder) -> Holders {
     var mapped = self
     let before = self.change
@@ -154,7 +154,8 @@ public struct Holders: Sendable {
     if case .one(let holder) = root { changed(holder) } else { nil }
   }
 
-  /// The label of the single holder, or of the one that joined first. For messages only.
+  /// The label of the single holder, or of the one that joined first, or of the group if it is empty. For messages
+  /// only.
   public var label: String { comer.label }
 
   fileprivate var comer: Holder {

@@ -2,7 +2,7 @@
 public struct HolderSet: Sendable {
   private struct Entry: Sendable {
     var ways: Int
-    /// The number of this holder in the order of arrival, for `list`.
+    /// The number of this holder in the order of arrival, for `list` and `first`.
     let place: Int
   }
 
@@ -48,8 +48,8 @@ public struct HolderSet: Sendable {
 }
 
 extension Dictionary {
-  /// Releases memory when the dictionary holds far fewer entries than it has capacity for; a dictionary never shrinks
-  /// by itself.
+  /// Releases memory when the capacity exceeds four times the number of entries by more than 64. A dictionary never
+  /// shrinks by itself.
   public mutating func giveBackCapacity() {
     if capacity > 64 + 4 * count { self = Dictionary(uniqueKeysWithValues: map { ($0.key, $0.value) }) }
   }

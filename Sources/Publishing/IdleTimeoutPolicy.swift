@@ -8,7 +8,7 @@ public protocol IdleTimeoutPolicy: Sendable {
   /// A holder subscribed to a source that had no subscriber. If several subscribe together, this is the first of them.
   func firstCame(_ holder: Holder, at now: MonotonicInstant)
 
-  /// The last subscriber left a running source.
+  /// The last subscriber left a running source. Returns how long the source keeps running.
   func lastLeft(_ holder: Holder, at now: MonotonicInstant) -> IdleTimeout
 
   /// The publisher asks again during the source's idle timeout (`reconsiderIdleTimeout`, `changeTiming`). Return `nil`

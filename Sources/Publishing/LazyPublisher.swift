@@ -63,7 +63,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// - Parameters:
   ///   - name: the name of the thread, also used in messages
   ///   - replaysLatest: whether a new subscriber first receives the latest value of the current run
-  ///   - idleTimeoutPolicy: chooses the idle timeout instead of `timing`
+  ///   - idleTimeoutPolicy: chooses the idle timeout instead of `timing`, and may change how long the source stays off
   ///   - holderObserver: learns which holders start and stop holding the source
   ///   - lacking: the failure to report if the system has no thread or file descriptor left; by default the publisher
   ///     finishes its subscribers, and nothing retries
@@ -161,8 +161,9 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     Deferred(attaching: { [broadcast] in broadcast.attach($0) })
   }
 
-  /// Stops the source permanently, without an idle timeout and even if it has subscribers, because the process is
-  /// about to end. Current subscribers finish once the source has left its scope; later ones finish immediately.
+  /// Stops the source permanently, without an idle timeout and even if it has subscribers, because the process is about
+  /// to end. Current subscribers finish once the source has left its scope, or immediately if it is not running or
+  /// hangs; later ones finish immediately.
   ///
   /// - Parameter reason: the reason that `activity` shows
   public func shutDown(because reason: String = "the hub is shutting down") {

@@ -77,8 +77,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// - Parameter idleTimeout: returns the idle timeout; `usual` is the one that the timing gives. Called only if a
-  ///   source without subscribers is running
+  /// - Parameter idleTimeout: returns the idle timeout; `usual` is the one that the timing gives. Called only if the
+  ///   last subscriber left a source that is starting or running
   mutating func unsubscribed(_ now: MonotonicInstant, idleTimeout: (_ usual: Duration) -> Duration) -> Effect {
     subscriberCount -= 1
     guard subscriberCount == 0 else { return .nothing }
@@ -102,8 +102,8 @@ struct LifecycleMachine: Sendable {
     return self.idleTimeout(until: now + idleTimeout, now)
   }
 
-  /// Replaces the timing. A source in its idle timeout keeps the timeout, but runs at least for the new minimum time
-  /// on.
+  /// Replaces the timing. A source in its idle timeout keeps the timeout unless `idleTimeout` returns another one, but
+  /// runs at least for the new minimum time on. A source that must stay off does so for the new minimum time off.
   ///
   /// - Parameter idleTimeout: as in `reconsidered`
   mutating func changeTiming(
@@ -153,8 +153,8 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Shuts down. The source never starts again, and a running source stops now. If the source is not running, waiting
-  /// subscribers no longer count.
+  /// Shuts down. The source never starts again, and a running source stops now. If the source is not running, or hangs,
+  /// waiting subscribers no longer count.
   mutating func shutDown() -> Effect {
     isShutDown = true
     timer += 1
@@ -220,8 +220,8 @@ struct LifecycleMachine: Sendable {
     if state == .starting { state = .running }
   }
 
-  /// Handles a source that has left its scope. If it was not told to stop, or will not start again, its subscribers
-  /// are completed and no longer count.
+  /// Handles a source that has left its scope. If it was not told to stop, hung, or will not start again, its
+  /// subscribers are completed and no longer count.
   mutating func ended(
     _ now: MonotonicInstant, offEnd: OffEnd = { $0 }
   ) -> (endedByItself: Bool, isOverForAll: Bool, effect: Effect) {

@@ -13,7 +13,7 @@ import Guarding
 /// A page is fetched on the thread that subscribes or sends the signal. If fetching takes long, subscribe or send from
 /// a thread that may block. A signal that arrives while a page is being fetched or delivered requests the next page;
 /// further signals in that time have no effect. The publisher finishes after the last page, or once the signal has
-/// finished.
+/// finished. It fails if `fetch` throws.
 public struct Paginated<Page: Sendable, Failure: Error>: Publisher {
   private let pages: Deferred<Page, Failure>
 

@@ -1,5 +1,5 @@
-/// A source of values over time, as in Combine, but synchronous: a value reaches every subscriber on the thread that
-/// read it, before that thread continues.
+/// A source of values over time, as in Combine, but synchronous: a thread that sends a value delivers it to every
+/// subscriber before it continues. Only if another thread is already delivering may that thread deliver the value.
 public protocol Publisher<Output, Failure>: Sendable {
   associatedtype Output: Sendable
   associatedtype Failure: Error
@@ -23,7 +23,7 @@ public struct Subscriber<Output: Sendable, Failure: Error>: Sendable {
   public var holders: Holders
   /// Called once, before the other handlers, on the subscribing thread.
   public var receiveSubscription: @Sendable (Subscription) -> Void
-  /// Called for each value, one at a time, on the thread that sent it.
+  /// Called for each value, one at a time, on the thread that sent it or on another sending thread.
   public var receiveValue: @Sendable (Output) -> Void
   /// Called at most once. No handler is called after it.
   public var receiveCompletion: @Sendable (Completion<Failure>) -> Void
@@ -52,7 +52,7 @@ extension Publisher {
   ///
   /// - Parameters:
   ///   - holder: the holder of the lease
-  ///   - receiveValue: runs on the sending thread, so it must not block; it may subscribe, cancel and send
+  ///   - receiveValue: runs on a sending thread, so it must not block; it may subscribe, cancel and send
   public func subscribe(
     as holder: Holder, receiveSubscription: @escaping @Sendable (Subscription) -> Void = { _ in },
     receiveValue: @escaping @Sendable (Output) -> Void,

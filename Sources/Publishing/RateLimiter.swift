@@ -19,7 +19,7 @@ final class RateLimiter<Output: Sendable, Failure: Error>: Sendable {
     /// Whether a value is being delivered. Values that arrive in the meantime wait, so that a slow handler is not
     /// called again immediately for each of them.
     var isSending = false
-    /// How upstream ended while a value was being delivered.
+    /// How upstream ended; `nil` while it has not ended. The end is passed on after the value that is being delivered.
     var ending: Completion<Failure>?
     var isOver = false
   }

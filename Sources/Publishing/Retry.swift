@@ -22,8 +22,8 @@ public struct Backoff: Equatable, Sendable {
   }
 }
 
-/// The number of consecutive failures, kept across subscriptions. If a subscription ends after failures, the next one
-/// continues with the delay that it had reached.
+/// The number of consecutive failures, kept across subscriptions. After a subscription that ended with failures, the
+/// delays of the next one continue to grow from the last delay.
 public final class FailureCount: Sendable {
   private let count = Guarded(0)
   /// Whether a value has arrived since the last failure. An atomic, so that values need no lock; the next failure
@@ -47,8 +47,9 @@ public final class FailureCount: Sendable {
 }
 
 extension Publisher {
-  /// Subscribes again after a failure. The delay starts at the backoff's initial one and grows with each failure that
-  /// follows without a value in between. If `hint` sends a value, the publisher retries immediately.
+  /// Subscribes again after a failure. The delay starts at the backoff's initial one and grows, up to its maximum, with
+  /// each failure that follows without a value in between. If `hint` sends a value during the delay, the publisher
+  /// retries immediately.
   ///
   /// ```swift
   /// let backoff = Backoff(initial: .seconds(1), maximum: .seconds(60))

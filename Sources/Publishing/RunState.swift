@@ -1,7 +1,7 @@
 import Guarding
 import Synchronization
 
-/// One run of a source.
+/// One run of a source: its number, its signal to stop, and the subscriptions of its activation.
 final class RunState: Sendable {
   private enum State {
     /// The activation has not returned yet. These are its subscriptions up to now.

@@ -16,7 +16,8 @@ extension Publisher {
   /// let listing = query.publishAndRepeat(onOutputFrom: fileChanged)
   /// ```
   ///
-  /// After a run has finished, the publisher waits for the next signal. It fails when a run fails.
+  /// After a run has finished, the publisher waits for the next signal. It finishes when the signal and then the last
+  /// run have finished, and fails when a run fails.
   public func publishAndRepeat(onOutputFrom signal: some Publisher<some Sendable, Never>) -> Deferred<Output, Failure> {
     rerun(onOutputFrom: signal, atOnce: true)
   }
@@ -54,8 +55,8 @@ extension Publisher {
     }
   }
 
-  /// Publishes the same values, but delays the completion until the signal fires. A publisher appended to it, for
-  /// example the next page, then starts only on demand.
+  /// Publishes the same values, but delays the end until the signal fires or finishes, so that the next step, for
+  /// example the next page, starts only on demand. A failure is not delayed.
   ///
   /// ```swift
   /// let page = firstPage.wait(untilOutputFrom: nextButton)

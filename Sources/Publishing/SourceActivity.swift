@@ -12,7 +12,7 @@ public struct SourceActivity: Equatable, Sendable {
     case lingering
     /// The source has been told to stop and is powering down.
     case stopping
-    /// The source has failed and is off; the next subscriber starts it again.
+    /// The source has failed and is off, or it hangs. The next subscriber starts it again once it has left its scope.
     case failed
   }
 
@@ -22,7 +22,7 @@ public struct SourceActivity: Equatable, Sendable {
   /// The number of direct subscribers. `LazyPublisher.holders` lists the clients, including those of derived
   /// publishers.
   public var subscriberCount: Int
-  /// When the idle timeout ends; `nil` if the source is not in its idle timeout.
+  /// When the source will stop if no client comes back; `nil` if the source is not in its idle timeout.
   public var until: MonotonicInstant?
 
   public init(

@@ -1,11 +1,12 @@
 import Guarding
 
-/// The methods that a `LazyPublisher` gives the body of a source to send values, and the signal to stop.
+/// The methods that a `LazyPublisher` gives the body of a source to send values and to report its state, and the signal
+/// to stop.
 public struct SourceContext<Output: Sendable, Failure: Error>: Sendable {
   let publisher: LazyPublisher<Output, Failure>
   let run: RunState
 
-  /// Set when the body must return, normally because its last subscriber has left.
+  /// Set when the body must return, normally because the idle timeout after the last subscriber has passed.
   public let stop: StopSignal
 
   /// Delivers a value to the subscribers on this thread. If the body sends from several threads, another of them may

@@ -1,7 +1,8 @@
 import Guarding
 import MonotonicTime
 
-/// A lease on the resources that a publisher needs to run. It ends when it is cancelled or released.
+/// A lease on the resources that a publisher needs to run. It ends when it is cancelled or released, or when the
+/// publisher completes.
 public final class Subscription: Sendable {
   private let onCancel: Guarded<Callback?>
 

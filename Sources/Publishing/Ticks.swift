@@ -2,7 +2,7 @@ import MonotonicTime
 
 extension MonotonicTimeSource {
   /// Publishes an instant after every interval since the subscription. The instant is the one at which the tick was
-  /// due, so that ticks do not drift. A tick that could not be sent before the next one was due is skipped.
+  /// due, so that ticks do not drift. Ticks that are overdue when the handlers of the previous tick return are skipped.
   ///
   /// ```swift
   /// let lease = MonotonicClock().ticks(every: .seconds(1)).subscribe(as: "status", receiveValue: { report(at: $0) })
