@@ -26,7 +26,8 @@ public final class Folder: Sendable {
   private let group: UInt32
   private let owner: Owner
 
-  /// Opens a folder. If the path is a link, it is followed only if the link belongs to this process's user or to root.
+  /// Opens a folder. If the path is a link, it is followed only if the link belongs to this process's user or to root,
+  /// or if `owner` is `anyone`.
   ///
   /// - Parameters:
   ///   - owner: whom the folder may belong to
@@ -120,7 +121,7 @@ public final class Folder: Sendable {
   /// owner.
   ///
   /// - Parameters:
-  ///   - flags: the flags of open(2); O_CREAT requires O_EXCL, so that a created file is new
+  ///   - flags: the flags of open(2). With O_CREAT the file must not exist yet (O_EXCL is added)
   ///   - mode: the mode of a created file
   /// - Returns: a descriptor, which the caller closes
   public func open(_ name: String, _ flags: Int32, mode: UInt32 = 0o600) throws(Files.Errno) -> Int32 {
@@ -200,7 +201,7 @@ public final class Folder: Sendable {
   @discardableResult
   public func remove(_ name: String) -> Bool { unlinkat(descriptor, name, 0) == 0 }
 
-  /// Whether a file or folder of this name exists.
+  /// Whether the folder has a file, a folder or a link of this name.
   public func has(_ name: String) -> Bool {
     var status = stat()
     return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
@@ -297,7 +298,7 @@ public struct FolderError: Error, Equatable, Sendable {
     self.reason = reason
   }
 
-  /// Whether the folder does not exist.
+  /// Whether no folder exists at the path.
   public var isMissing: Bool {
     if case .system(_, let number) = reason { number == ENOENT || number == ENOTDIR } else { false }
   }
@@ -305,10 +306,10 @@ public struct FolderError: Error, Equatable, Sendable {
   /// The error number from the system; EPERM if the folder is not trusted.
   public var errno: Int32 { if case .system(_, let number) = reason { number } else { EPERM } }
 
-  /// Whether another user could change the folder's contents.
+  /// Whether another user could change the folder's contents, or lead the path to another folder.
   public var isUntrusted: Bool { if case .system = reason { false } else { true } }
 
-  /// A command that makes an untrusted folder usable; `nil` if there is none.
+  /// Advice that ends in a command, for a folder that is untrusted; `nil` for an error of the system.
   public var nextStep: String? {
     let quoted = "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     switch reason {

@@ -3,8 +3,8 @@
 public protocol Hardware: Sendable {
   func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus
   func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort
-  /// Checks whether a serial port could be opened, without changing it. Throws if permission is missing or another
-  /// program uses the port.
+  /// Throws if a serial port could not be opened now, for example because permission is missing or another program uses
+  /// the port. The port stays unchanged.
   func checkSerialPort(_ name: String) throws(HardwareError)
   func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput
   /// - Parameter falling: whether to report falling edges instead of rising ones
@@ -19,7 +19,7 @@ extension Hardware {
   public func checkSerialPort(_ name: String) throws(HardwareError) {}
 }
 
-/// The devices that the kernel offers.
+/// The devices that the kernel offers, and receivers on the network.
 public struct LinuxHardware: Hardware {
   public init() {}
 

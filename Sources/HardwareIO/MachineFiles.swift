@@ -1,6 +1,7 @@
 import Glibc
 
-/// The files that describe a machine: those in /dev, /proc, /sys and /etc, or in the same folders below another root.
+/// The files that describe a machine, for example those in /dev, /proc, /sys and /etc, or in the same folders below
+/// another root.
 public struct MachineFiles: Sendable {
   /// The prefix of each path; empty for the machine that runs this program.
   private let root: String

@@ -3,7 +3,7 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// Waits on a reader's thread for a device or for the signal to stop.
+/// Waits on a reader's thread until a device is ready, the thread must stop, or a time has passed.
 public struct Poller: Sendable {
   public enum Event: Equatable, Sendable {
     case readable
@@ -41,7 +41,7 @@ public struct Poller: Sendable {
     wait(for: descriptor, to: POLLIN, or: other ?? -1, atMost: limit) ?? .readable
   }
 
-  /// Waits until a descriptor is readable or a signal is raised. The signal is lowered.
+  /// Waits until a descriptor is readable or a signal is raised. If only the signal is raised, it is lowered.
   ///
   /// - Returns: `nil` if only the signal was raised
   public func wait(for descriptor: Int32, or signal: WakeSignal, atMost limit: Duration? = nil) -> Event? {

@@ -4,8 +4,8 @@ import Synchronization
 /// The progress of a reader's thread, which a supervisor on another thread observes.
 ///
 /// A reader waits only in its poller. A thread that stays outside its poller too long hangs, for example in a call to
-/// the kernel. A thread that stays in its poller longer than intended hangs too. Each sample causes a notification,
-/// which therefore costs only one atomic addition and at most one store.
+/// the kernel. A thread that stays in its poller longer than intended hangs too. Each wait causes a notification when
+/// it begins and one when it ends. A notification costs only one atomic addition and at most one store.
 public final class ReaderProgress: Sendable {
   private let steps = Atomic<UInt64>(0)
   /// The longest intended wait in nanoseconds.

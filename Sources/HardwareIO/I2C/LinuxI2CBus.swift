@@ -101,7 +101,8 @@ public final class LinuxI2CBus: I2CBus {
       addr: UInt16(address), flags: flags, len: UInt16(count), buf: base?.assumingMemoryBound(to: UInt8.self))
   }
 
-  /// Performs one of the two patterns that SMBus supports: writing a register or reading a register.
+  /// Performs one of the patterns that SMBus supports: sending a command, writing registers, reading registers, or
+  /// reading a single byte without a register number.
   private func smbusTransfer(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) -> Int32 {
     smbus.withLock { current in
       if current != address {

@@ -1,6 +1,6 @@
 extension IIODevice {
-  /// Returns the path of a channel's attribute in sysfs. The attribute may apply to that channel alone, to all channels
-  /// of its type, to all inputs or to the whole device.
+  /// Returns the path of a channel's attribute in sysfs, or `nil` if there is none. The attribute may apply to that
+  /// channel alone, to all channels of its type, to all inputs or to the whole device.
   ///
   /// - Parameters:
   ///   - name: the attribute, for example `scale`

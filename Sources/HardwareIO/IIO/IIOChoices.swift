@@ -8,11 +8,12 @@ public enum IIOChoices: Equatable, Sendable {
     public var value: Double
   }
 
-  /// A list of values, which is not empty.
+  /// A list of values above 0, which is not empty.
   case list([Choice])
   case range(least: Double, step: Double, most: Double)
 
-  /// `nil` if the text is neither a list of numbers above 0 nor a range `[least step most]`.
+  /// `nil` if the text is neither a list with a number above 0 nor a range `[least step most]` whose `most` is above 0.
+  /// Other numbers in a list are left out.
   public init?(_ text: String) {
     let isRange = text.hasPrefix("[") && text.hasSuffix("]")
     let inside = isRange ? text.dropFirst().dropLast() : text[...]
@@ -45,7 +46,8 @@ public enum IIOChoices: Equatable, Sendable {
     }
   }
 
-  /// Returns the value whose ratio to the requested value is closest to 1.
+  /// Returns the value of a list whose ratio to the requested value is closest to 1, or the value of a range with the
+  /// smallest difference from it.
   public func nearest(to requested: Double) -> Choice {
     switch self {
     case .list(let choices):
@@ -57,8 +59,8 @@ public enum IIOChoices: Equatable, Sendable {
     }
   }
 
-  /// Makes a choice for a value above 0 that is not from a list. The text has up to six decimals, and no decimals for a
-  /// whole number, because some drivers accept only integers.
+  /// Makes a choice for a value above 0 that is not from a list. The text has six decimals, or none for a whole number,
+  /// because some drivers accept only integers.
   static func exactly(_ value: Double) -> Choice {
     let (whole, millionths) = Int64((value * 1e6).rounded()).quotientAndRemainder(dividingBy: 1_000_000)
     guard millionths > 0 else { return Choice(text: "\(whole)", value: value) }
@@ -68,9 +70,9 @@ public enum IIOChoices: Equatable, Sendable {
 }
 
 extension IIODevice {
-  /// Sets the rate of a channel to the requested rate or slightly more.
+  /// Sets the rate of a channel to the slowest available rate that suffices (`IIOChoices.slowest(for:)`).
   ///
-  /// - Returns: the actual rate; `nil` if sysfs does not state it
+  /// - Returns: the actual rate in hertz; `nil` if the channel has no rate in sysfs
   public func setRate(
     of channel: String, to requestedHz: Double, _ changes: inout IIOChanges
   ) throws(HardwareError) -> Double? {

@@ -1,5 +1,5 @@
 /// The mounting of a chip as stated in the device tree's `mount-matrix`. It rotates measurements into the axes of the
-/// board.
+/// board, and mirrors them if the chip's axes are left-handed.
 public struct IIOMountMatrix: Equatable, Sendable {
   private let first: SIMD3<Double>
   private let second: SIMD3<Double>

@@ -1,4 +1,4 @@
-/// The folders in which the kernel keeps its sensors and their triggers.
+/// The folders in which the kernel keeps its sensors and their triggers, and the access to their files.
 public struct IIOSystem: Sendable {
   public let files: any IIOFiles
   /// The sysfs folder of all sensors and triggers.

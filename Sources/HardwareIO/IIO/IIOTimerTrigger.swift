@@ -16,7 +16,8 @@ public final class IIOTimerTrigger {
 
   /// - Parameters:
   ///   - name: a unique name. An existing trigger of that name is a leftover of a killed hub
-  ///   - pause: blocks the calling thread until the trigger may have appeared
+  ///   - pause: blocks the calling thread for a duration. It is called while the new trigger, or permission to write
+  ///     its rate, is missing
   public init(
     _ name: String, hertz: Double, in system: IIOSystem, pause: (Duration) -> Void
   ) throws(HardwareError) {

@@ -7,7 +7,8 @@ public final class LinuxSerialPort: SerialPort {
   public let name: String
   private let descriptor: Guarded<Int32>
 
-  /// Opens the tty for exclusive use. If another hub has it open, the error names that process.
+  /// Opens the tty for exclusive use. If another program uses it exclusively, the error names that process if /proc
+  /// shows it.
   public init(_ path: String, speed: BaudRate) throws(HardwareError) {
     name = path
     let descriptor = try LinuxSerialPort.open(path)

@@ -1,4 +1,4 @@
-/// A serial line to a receiver, opened for exclusive use.
+/// A serial line to a receiver, opened for exclusive use, or a network connection that takes its place.
 public protocol SerialPort: Sendable {
   /// The name to show, for example `/dev/ttyAMA0`.
   var name: String { get }
