@@ -4,7 +4,8 @@ import Guarding
 /// A clock whose instants are `MonotonicInstant`s. All code that waits takes a clock, so that tests can control the
 /// time.
 public protocol MonotonicTimeSource: Clock where Instant == MonotonicInstant, Duration == Swift.Duration {
-  /// Performs `action` at an instant, on one of the clock's threads, or immediately if the instant has passed.
+  /// Performs `action` once at an instant: on the clock's timer thread, or on the thread that advances a `ManualClock`.
+  /// If the instant has passed, `action` runs as soon as possible, perhaps before this returns.
   func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction
 
   /// Calls `resumed` after each suspension of the machine, with its duration, which neither `now` nor scheduled

@@ -1,7 +1,7 @@
 /// A point in time on Linux's CLOCK_MONOTONIC, the one clock of all samples and power events.
 ///
-/// Kernel timestamps (GPIO edges, PPS) are on the same clock, so a sample can carry the instant that the hardware
-/// recorded.
+/// The kernel's timestamps of GPIO edges and of IIO scans are on the same clock, so a sample can carry the instant that
+/// the hardware recorded.
 public struct MonotonicInstant: InstantProtocol, Sendable {
   /// Nanoseconds since an arbitrary start, usually the boot of the machine.
   public var nanoseconds: Int64

@@ -1,6 +1,7 @@
 import Guarding
 
-/// An observer that is called after each suspension of the machine, until it ends or is released.
+/// An observer that is called after each suspension of the machine, until `end()` is called or the observation is
+/// released.
 public final class SuspendObservation: Sendable {
   fileprivate let resumed: @Sendable (Duration) -> Void
   private let observers: SuspendObservers?
@@ -56,7 +57,8 @@ struct SuspendDetector: Sendable {
   /// duration.
   static let shortest: Int64 = 100_000_000
 
-  /// An upper bound of the time, in nanoseconds, for which the machine had been suspended by the last report.
+  /// An upper bound of the time, in nanoseconds, for which the machine had been suspended by the last report, or by the
+  /// start if there was no report.
   private var most: Int64
 
   init(before: Int64, boottime: Int64) { most = boottime - before }

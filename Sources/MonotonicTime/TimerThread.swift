@@ -1,7 +1,8 @@
 import CLinux
 import Guarding
 
-/// Performs actions when they are due, on one thread that sleeps until the next deadline.
+/// Performs actions when they are due, and calls observers after suspensions of the machine, on one thread that sleeps
+/// in between.
 ///
 /// Swift's `Task.sleep` goes through Dispatch. From its first use on, Dispatch's thread pool on Linux wakes once a
 /// second for its own maintenance. The hub promises not to wake while it has no client, so it cannot use `Task.sleep`.
@@ -31,7 +32,8 @@ final class TimerThread: Sendable {
 
   let observers = SuspendObservers()
   private let timer: Int32
-  /// Wakes the thread after the machine was suspended, so that the suspension is noticed even if no action is due.
+  /// Wakes the thread after the machine was suspended, so that the suspension is noticed even if no action is due. It
+  /// also wakes the thread when the machine's clock is set.
   private let clockChange: Int32
   private let state = Guarded(State())
 
