@@ -18,12 +18,12 @@ public enum DetachedThread {
     }
   }
 
-  /// The stack size of each thread. The default is set by `ulimit -s` in the shell or unit that started the process,
-  /// usually 8 MB, and may be anything.
+  /// The stack size of each thread in bytes. Without it, a thread would get the limit that `ulimit -s` sets in the
+  /// shell or unit that started the process, which is usually 8 MB and may be anything.
   ///
   /// The stack depth of a thread does not grow with time or with client input. The deepest stack is that of the parser
-  /// of a client's request, which gives up at 512 nested levels and 172 kB. In the soak test (`benchmarks SENSORHUB
-  /// soak`), no thread used a quarter of this size.
+  /// of a client's request, which gives up at 512 nested levels, where it uses 172 kB. In the soak test (`benchmarks
+  /// SENSORHUB soak`), no thread used a quarter of this size.
   public static let stackByteCount = 1 << 20
 
   /// Starts the thread. Returns 0, or the error number if the system has no thread left.

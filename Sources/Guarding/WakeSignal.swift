@@ -10,7 +10,7 @@ public final class WakeSignal: Sendable {
 
   deinit { if fileDescriptor >= 0 { close(fileDescriptor) } }
 
-  // The calls below neither block nor fail, because the eventfd is non-blocking and far from overflow.
+  // `raise` and `clear` neither block nor fail, because the eventfd is non-blocking and far from overflow.
 
   public func raise() { clinux_eventfd_raise(fileDescriptor) }
 
