@@ -70,7 +70,8 @@ public enum BoardProblems {
     return status.st_mode & S_IWOTH == 0 ? nil : "every user may change it: sudo chmod o-w \(word)"
   }
 
-  /// Finds programs that cannot run, tokens that cannot be read, and hooks with an MQTT topic but no broker.
+  /// Finds programs that cannot run or that every user may change, tokens that cannot be read, and hooks with an MQTT
+  /// topic but no broker.
   private static func hooks(_ board: Board, isElsewhere: Bool) -> [BoardProblem] {
     var problems = tokensOfHooks(of: board).compactMap { key, file -> BoardProblem? in
       if SecretFile.refusal(ofBoards: file) != nil { return nil }
@@ -129,7 +130,7 @@ public enum BoardProblems {
     return board
   }
 
-  /// The board without the passwords that `misplacedPasswords` reports.
+  /// The board without the passwords of the broker and of casters that `misplacedPasswords` reports.
   private static func withoutMisplacedPasswords(_ board: Board) -> Board {
     var board = board
     if let file = board.fleet?.passwordFile, SecretFile.refusal(ofBoards: file) != nil {
@@ -145,7 +146,8 @@ public enum BoardProblems {
     return board
   }
 
-  /// Finds outputs with the same TCP port, which only the first one could open, and outputs with the same UDP target.
+  /// Finds outputs with the same TCP port on overlapping addresses, which only the first one could open, and NMEA
+  /// outputs with the same UDP target.
   private static func ports(_ board: Board) -> [BoardProblem] {
     func key(_ index: Int) -> String { board.nmea.count == 1 ? "nmea" : "nmea[\(index)]" }
     let nmea = board.nmea.enumerated().map { index, port in (key(index), port.endpoint) }
@@ -206,8 +208,8 @@ public enum BoardProblems {
       }
   }
 
-  /// Finds devices at the same tty or I2C address. Two readers of a tty would each get only some of its bytes, and two
-  /// readers of a chip only some of its FIFO.
+  /// Finds devices at the same path, such as a tty, or at the same I2C address. Two readers of a tty would each get
+  /// only some of its bytes, and two readers of a chip only some of its FIFO.
   private static func connections(_ board: Board) -> [BoardProblem] {
     func place(_ device: DeviceDescription) -> String {
       let path = Files.resolved(device.path) ?? device.path
@@ -241,7 +243,8 @@ public enum BoardProblems {
     }
   }
 
-  /// Finds requested parts of the state that no device on the board measures. A client would never get them.
+  /// Finds gpsd and NMEA outputs whose `parts` list names only parts that no device of the board measures. Their
+  /// clients would get nothing.
   private static func parts(_ board: Board) -> [BoardProblem] {
     let wanted = [("gpsd", board.gpsdParts)] + board.nmea.map { ("nmea", $0.feed.parts) }
     return wanted.filter { $0.1 != .all && $0.1.kinds(on: board).isEmpty }.map { key, parts in

@@ -15,7 +15,7 @@ public struct DevicePolicy {
   let usesNetwork: Bool
   /// The networks of machines that may connect, or that the hub connects to. `any` stands for all machines.
   let networks: [String]
-  /// The folders that the hub writes to, as values of `ReadWritePaths=`.
+  /// The folder of recordings, if the board file names one, as a value of `ReadWritePaths=`.
   let writtenPaths: [String]
   /// The programs that the hub runs, and the folders of their interpreters, as values of `ExecPaths=`.
   let runPaths: [String]
@@ -94,8 +94,9 @@ public struct DevicePolicy {
     return lines
   }
 
-  /// The programs of the hooks. The sandbox lets the hub run no other program. The usual folders of programs are
-  /// included, because a script needs its interpreter and may run other programs.
+  /// The programs of the hooks, and curl for webhooks. The sandbox lets the hub run no other program. If a hook runs a
+  /// program, the usual folders of programs are included, because a script needs its interpreter and may run other
+  /// programs.
   private static func runPaths(of hooks: [HookSettings]) -> [String] {
     let programs = hooks.compactMap(\.program)
     let folders = programs.isEmpty ? [] : ["-/usr/bin", "-/bin", "-/usr/local/bin"]

@@ -17,13 +17,13 @@ public final class HubHost: Sendable {
   private let current: MutableProperty<Hub>
   /// The replayed recording; `nil` if the hub has devices.
   public let replay: ReplaySession?
-  /// The store of calibrations; `nil` without devices.
+  /// The store of calibrations; `nil` in a replay, which has no chips.
   let calibrations: (any CalibrationStore)?
   /// Moves a simulated board for a calibration; `nil` if nothing is simulated.
   let rehearsal: (any CalibrationRehearsal)?
   /// The name of the client that calibrates. Only one client calibrates at a time.
   let calibrator = Guarded<String?>(nil)
-  /// The slots that root can release.
+  /// The services with slots, which a user with the right to make lasting changes (`LocalRights`) can release.
   let slotOwners = SlotOwners()
   /// The version of the program, for example `0.2.0`.
   public let version: String
@@ -35,7 +35,7 @@ public final class HubHost: Sendable {
   public let fences: Fences
   /// The standing requests of the board file.
   public let requests = StandingRequests()
-  /// The problems of devices.
+  /// The problems of devices and of the board file.
   public let conditions: ConditionFeed
   let fenceEvents = Subject<FenceStatus, Never>()
   /// The hub's connection to its broker; `nil` without a broker.
@@ -79,7 +79,7 @@ public final class HubHost: Sendable {
 
   /// Puts a hub for another board into service at once. Devices that both boards share continue. The old board's other
   /// devices are switched off without an idle timeout, because the new board may need their lines. Returns when the old
-  /// devices have stopped or the time for that is over.
+  /// devices have stopped, or after `longestEnd`.
   ///
   /// - Parameter text: the text of the board file
   /// - Returns: the supplies of the old board that could not be switched off, and the problems of the new board's
@@ -116,7 +116,8 @@ public final class HubHost: Sendable {
     hub.value.shutDown()
   }
 
-  /// Puts a hub that plays a recording into service. The previous hub's devices stop at once.
+  /// Puts a hub that plays a recording into service. The previous hub's devices stop at once. Does nothing if the board
+  /// is the same.
   public func serveReplay(on board: Board) {
     let old = current.value
     guard board != old.board else { return }
@@ -193,7 +194,7 @@ public final class HubHost: Sendable {
   /// The difference between the system clock and the receiver's time; no values on a board without a receiver.
   var clockOffsets: Deferred<ClockOffset, Never> { following { $0.clockOffsets } }
 
-  /// The receiver's output, in complete sentences or messages; no values on a board without a receiver.
+  /// The output of the selected receiver, in complete sentences or messages; no values on a board without a receiver.
   var sentences: Deferred<ReceiverOutput, Never> { following { $0.sentences } }
 
   /// A publisher that follows the hub in service: `source` finds its publisher in this hub, and in each hub that

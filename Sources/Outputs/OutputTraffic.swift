@@ -13,9 +13,11 @@ public final class OutputTraffic: Sendable {
 
     /// The number of clients that are connected now.
     public var clients: Int { connected.load(ordering: .relaxed) }
-    /// The number of values that were dropped because a client did not read them in time.
+    /// The number of values that were dropped because a client, a broker or the network did not take them in time, or
+    /// because the broker refused them.
     public var droppedValues: Int { lost.load(ordering: .relaxed) }
-    /// The number of clients that were refused, because there were too many or because they may not connect.
+    /// The number of clients and requests that were refused, because there were too many, or because they are not
+    /// permitted or invalid.
     public var refusedClients: Int { refused.load(ordering: .relaxed) }
 
     func clientCame() { connected.add(1, ordering: .relaxed) }

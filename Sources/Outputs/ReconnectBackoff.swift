@@ -1,5 +1,5 @@
-/// The time that a client waits before it connects to its broker or caster again. The pauses grow. They are random,
-/// so that the clients of a lost broker do not all return at once.
+/// The time to wait before another attempt to reach a broker, a caster or a hook's target, or to open a port. The
+/// pauses grow. They are random, so that the clients of a lost broker do not all return at once.
 struct ReconnectBackoff {
   private static let longest = 60.0
   /// After a lost connection, clients without viewers reconnect at random instants within this time, in seconds.
@@ -28,8 +28,8 @@ struct ReconnectBackoff {
     max(next(), .seconds(Double.random(in: 0.5...Self.spread, using: &random)))
   }
 
-  /// The pause after a broker has refused the client: 60 to 90 s. It is long because only a person can remove the
-  /// cause.
+  /// The pause after a caster or a hook's target has refused: 60 to 90 s. It is long because only a person can remove
+  /// the cause.
   mutating func afterRefusal() -> Duration {
     .seconds(Self.longest * Double.random(in: 1...1.5, using: &random))
   }

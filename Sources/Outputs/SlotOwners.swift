@@ -1,7 +1,7 @@
 import Guarding
 
 /// A service with a limited number of slots that a user keeps after the request, such as device holds. A slot ends when
-/// its user or root releases it.
+/// its user releases it, or when a user with the right to make lasting changes (`LocalRights`) releases all slots.
 protocol SlotOwner: AnyObject, Sendable {
   /// The kind of the service's slots, for example `holds`, as named in the answer to a release of all slots.
   var slotKind: String { get }

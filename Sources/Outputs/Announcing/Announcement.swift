@@ -1,6 +1,6 @@
 import Hub
 
-/// A port that other machines can find by mDNS (RFC 6763).
+/// A port that other machines can find by DNS-SD over mDNS (RFC 6763).
 struct Announcement: Equatable, Sendable {
   /// The service type, for example `_gpsd._tcp`.
   var type: String
@@ -8,7 +8,7 @@ struct Announcement: Equatable, Sendable {
   /// The TXT record, one member per line.
   var text = ""
 
-  /// The ports of a board that other machines may connect to. Ports on a loopback address are left out.
+  /// The board's TCP ports for gpsd, NMEA, HTTP and Signal K. Ports on a loopback address are left out.
   static func all(of board: Board, version: String) -> [Announcement] {
     var all: [Announcement] = []
     func add(_ type: String, _ endpoint: TCPEndpoint?, _ text: String = "") {

@@ -6,12 +6,13 @@ import Publishing
 import ServiceLifecycle
 
 /// Announces ports in the local network through Avahi, so that other machines find them by mDNS. Only ports that other
-/// machines may connect to are announced.
+/// machines may connect to are announced, and none if the board file sets `announce` to false.
 ///
 /// Without such a port there is no thread and no connection to D-Bus. Otherwise a thread sleeps until Avahi reports
 /// that it has stopped or started, or that another machine has the same name.
 public final class AnnouncementOutput: Service {
-  /// The announcement in progress: what is announced, and the thread that does it.
+  /// The announcement in progress: the ports, the name under which they are announced, and the signal that stops the
+  /// thread.
   private struct Present {
     var services: [Announcement] = []
     var name = ""

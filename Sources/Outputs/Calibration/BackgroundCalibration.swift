@@ -17,7 +17,7 @@ public final class BackgroundCalibration: Sendable {
   }
 
   private struct State {
-    /// The calibrations in progress, by device ID.
+    /// The refinements in progress, by device ID.
     var refining: [String: Refining] = [:]
     /// The last error of each device whose result could not be stored.
     var problems: [String: String] = [:]
@@ -34,7 +34,7 @@ public final class BackgroundCalibration: Sendable {
     self.sink = sink
   }
 
-  /// Subscribes to the magnetometers of the hub, and of each hub that replaces it.
+  /// Observes the magnetometers with a stored offset, of the hub and of each hub that replaces it.
   public func begin() {
     guard host.calibrations != nil else { return }
     host.hub.subscribe(as: "calibration", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)

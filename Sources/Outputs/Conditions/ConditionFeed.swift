@@ -3,10 +3,11 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// Reports the problems of devices. It also notices problems that develop without an event, such as a silent line.
+/// Reports the problems of devices and of the board file. It also notices problems that develop without an event, such
+/// as a silent line.
 ///
-/// It checks when a device changes, and every two seconds while a subscribed device has a problem. If no subscribed
-/// device has a problem, there is no timer. The checks run on the timer's thread, never on a reader's.
+/// It checks when a device changes, and every two seconds while a device that a client needs has failed or measures
+/// nothing useful yet. Otherwise no timer repeats. The checks run on the timer's thread, never on a reader's.
 public final class ConditionFeed: Sendable {
   /// A device with a problem.
   struct Entry: Equatable, Sendable {
@@ -28,8 +29,8 @@ public final class ConditionFeed: Sendable {
 
   init(clock: any MonotonicTimeSource) { self.clock = clock }
 
-  /// The problems of the devices. It changes with each check that finds a problem, and once more when no problem is
-  /// left.
+  /// The problems of the devices and of the board file. It changes with each check that finds a problem, once more when
+  /// no problem is left, and each time that the board file was read.
   var changes: Property<[Entry]> { latest.readOnly }
 
   /// The value of `Entry.device` for a problem of the board file.

@@ -2,7 +2,8 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// Writes the conditions that need a person's attention to the journal.
+/// Writes the lasting problems of devices to the journal, and makes `host.conditions` check the devices of the hub in
+/// service.
 public final class ConditionOutput: Service {
   private let host: HubHost
   private let sink: JournalSink

@@ -15,7 +15,7 @@ struct CasterAnswer {
   private var location = ""
   private var isTable = false
   private var chunks: ChunkedBody?
-  /// The remaining length of the body, if it is known.
+  /// The remaining length of the body in bytes, if it is known.
   private var leftCount: Int?
   /// Whether the head is that of HTTP. Everything after such a head is the body.
   private(set) var isHTTP = false

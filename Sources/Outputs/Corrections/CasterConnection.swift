@@ -63,7 +63,7 @@ struct CasterConnection: ~Copyable {
     return .failed(error)
   }
 
-  /// - Parameter limit: the time within which the caster must accept the bytes
+  /// - Parameter limit: the maximum time of each wait until the caster accepts more bytes
   borrowing func send(_ bytes: [UInt8], within limit: Duration) throws(CasterError) {
     var rest = bytes[...]
     while !rest.isEmpty {

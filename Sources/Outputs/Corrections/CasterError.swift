@@ -2,18 +2,19 @@ import Hub
 
 /// The reason why a caster gives no corrections.
 enum CasterError: Error, Equatable {
-  /// The connection was stopped, because the receiver is no longer read.
+  /// A stop request ended the visit, because the receiver is no longer read, or the board file no longer names the
+  /// caster.
   case stopped
   case unreadablePassword(file: String, reason: String)
   case unknownHost(reason: String)
   case unreachable(reason: String)
   case silent
   case closed
-  /// The sizes of the answer's chunks are malformed.
+  /// A chunk of the answer is malformed: the line with its size, or the line end after it.
   case broken
   case unauthorised
-  /// The caster has no such mount point. `nearest` holds its names that are spelled most alike, the best first;
-  /// `count` is the number of its mount points.
+  /// The caster has no such mount point. `nearest` holds at most three of its names that are spelled like the requested
+  /// one, the best first; `count` is the number of its mount points, 0 if unknown.
   case noSuchMountPoint(nearest: [String], count: Int)
   case moved(to: String)
   case refused(String)

@@ -6,7 +6,7 @@ enum CasterRequest {
   /// - Parameters:
   ///   - mountPoint: empty for the table
   ///   - password: the user's password, if the board file names one
-  ///   - position: the receiver's position as a sentence, if it is known and should be sent
+  ///   - position: the receiver's position as a GGA sentence, if it is known and should be sent; left out for NTRIP 1
   ///   - version: the version of this program
   static func make(
     _ mountPoint: String, of caster: CasterSettings, password: String, position: String?, version: String

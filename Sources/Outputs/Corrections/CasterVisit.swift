@@ -10,7 +10,7 @@ struct CasterVisit {
     /// The limit for connecting to each of the host's addresses.
     var connection = Duration.seconds(10)
     var answer = Duration.seconds(15)
-    /// The limit without corrections. Most stations report every second, and the slowest ones every ten seconds.
+    /// The limit without any received byte. Most stations report every second, and the slowest ones every ten seconds.
     var silence = Duration.seconds(30)
     /// The interval between checks whether the receiver's position is known yet.
     var position = Duration.seconds(1)
@@ -28,14 +28,14 @@ struct CasterVisit {
   /// that sends many bytes without content, such as the size lines of HTTP chunks.
   private struct Piece {
     var body: [UInt8] = []
-    /// The number of raw bytes in this read.
+    /// The number of bytes in this read, including those of the head and of chunk sizes.
     var count = 0
   }
 
   /// The first byte of an RTCM 3 message.
   private static let preamble: UInt8 = 0xD3
-  /// The maximum number of bytes without a complete message, sizes of chunks included. If more arrive, the visit
-  /// fails.
+  /// The maximum number of bytes without a complete message, sizes of chunks included. If more arrive, the visit fails
+  /// with `noCorrections`.
   private static let mostNoise = 16 * 1024
   /// The maximum rate in bytes a second, ten times that of the fullest corrections. If a caster sends faster, the
   /// visit reads nothing more until the next second.
@@ -75,7 +75,8 @@ struct CasterVisit {
     return connection
   }
 
-  /// Reads for at most a given time. The body is empty if only the head or sizes of chunks arrive.
+  /// Reads once, and waits for at most `limit`. The body is empty if nothing arrives, or only the head or sizes of
+  /// chunks.
   private func read(
     _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer, atMost limit: Duration
   ) throws(CasterError) -> Piece {
@@ -181,7 +182,7 @@ struct CasterVisit {
     return try readTable(connection, &answer, body)
   }
 
-  /// Reads the table, or the part of it that arrives.
+  /// Reads the rest of the table, or the part of it that arrives within `patience.answer`.
   private func readTable(
     _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer, _ begun: [UInt8]
   ) throws(CasterError) -> SourceTable {

@@ -10,7 +10,7 @@ struct ChunkedBody {
   }
 
   private static let largestSize = 1 << 30
-  /// The longest line with a chunk's size, extensions included. Casters send no extension, or one word.
+  /// The longest line with a chunk's size in bytes, extensions included. Casters send no extension, or one word.
   private static let longestLine = 256
 
   private var stage = Stage.size

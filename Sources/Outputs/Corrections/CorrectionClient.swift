@@ -7,7 +7,8 @@ import NMEA
 
 /// Fetches the corrections of one receiver while the receiver is read. The client has a thread only during that time.
 final class CorrectionClient: Sendable {
-  /// If corrections came for at least this long, the next pause before a retry is short again.
+  /// If the last correction came at least this long after the start of a visit, the next pause before a retry is short
+  /// again, and the first caster is tried next.
   private static let lasting = Duration.seconds(10)
 
   private struct State {
@@ -19,7 +20,7 @@ final class CorrectionClient: Sendable {
     var backoff = ReconnectBackoff()
     /// The earliest time of the next request. Without it, each subscriber that comes and goes would cause a request.
     var nextTry: MonotonicInstant?
-    /// The index of the caster to try.
+    /// The index in `caster.inOrder` of the caster to try next.
     var index = 0
   }
 

@@ -2,7 +2,7 @@ import NMEA
 
 /// The sentence that tells a caster the receiver's position, so that the caster can compute corrections for it.
 enum PositionSentence {
-  /// A GGA sentence; `nil` while the position is unknown.
+  /// A GGA sentence; `nil` while the position or the time is unknown.
   static func make(of fix: GNSSFix) -> String? {
     guard fix.mode >= .twoDimensional, let place = fix.position, let time = fix.time else { return nil }
     let satellites = fix.satellitesUsed.map { SentenceField.padded(Int($0), 2) } ?? ""

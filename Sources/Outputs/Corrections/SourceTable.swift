@@ -10,7 +10,7 @@ struct SourceTable {
   private(set) var isWhole = false
   private var line: [UInt8] = []
 
-  /// The number of bytes that show whether a body is a table.
+  /// The number of bytes at the beginning of a body that show whether it is a table.
   static let openingCount = 16
 
   /// Whether a body that begins like this is a table, even if its head says otherwise.

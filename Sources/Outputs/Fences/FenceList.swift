@@ -7,7 +7,8 @@ struct FenceList: Sendable {
 
   /// The fences of the board file, in its order.
   var ofBoard: [FenceSettings] = []
-  /// The added fences, the oldest first, each with its original request.
+  /// The added fences, the oldest first, each in the form that the state folder keeps, and with the settings that
+  /// follow from it.
   private(set) var added: [(fence: AddedFence, settings: FenceSettings)] = []
 
   /// All watched fences. A fence of the board file hides an added one of the same name.

@@ -16,7 +16,8 @@ extension HubHost {
   /// Adds a fence for a client. If the centre is the board's position, that position comes from the known state, or
   /// else a receiver is woken for it.
   ///
-  /// - Parameter answer: called once, on a thread that may wait
+  /// - Parameter answer: called once, with the fence or with a refusal; on the caller's thread if it needs no position,
+  ///   otherwise on another one. The caller's thread must be one that may wait for the disk
   /// - Returns: a lease, or `nil` if `answer` was already called; if you drop the lease, a fence whose position is
   ///   still unknown is not added
   func add(

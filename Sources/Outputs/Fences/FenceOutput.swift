@@ -3,7 +3,8 @@ import NMEA
 import Publishing
 import ServiceLifecycle
 
-/// Watches the fences of the board file and the added ones, and writes their events to the journal.
+/// Watches the fences of the board file and the added ones, writes their events to the journal, and sends every change
+/// of their status to `host.fenceEvents`.
 public final class FenceOutput: Service {
   private let host: HubHost
   private let sink: JournalSink

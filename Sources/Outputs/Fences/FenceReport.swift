@@ -2,8 +2,8 @@ import Hub
 import MonotonicTime
 import NMEA
 
-/// The status of fences as JSON. Units are degrees and metres. Times are seconds before now, except `due` and
-/// `unknownIn`, which are seconds from now.
+/// The status of fences as JSON. Units are degrees and metres. `seconds` and `age` are seconds before now, `due` and
+/// `unknownIn` seconds from now; `time` is a UTC time.
 enum FenceReport {
   /// Writes all fences, by name.
   static func write(_ statuses: [FenceStatus], at now: MonotonicInstant, to json: inout JSONWriter) {

@@ -3,8 +3,8 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The fences of the board file and those that were added while the hub runs. Each fence holds a subscription. Reading
-/// the status of the fences wakes no device.
+/// The fences of the board file and those that were added while the hub runs. Each fence holds a subscription to fixes,
+/// which wakes receivers. Reading the status of the fences wakes no device.
 ///
 /// The lock protects the list of fences. Monitors begin and end outside the lock, because fixes wait for the lock.
 public final class Fences: Sendable {

@@ -7,7 +7,8 @@ import MonotonicTime
 /// Each change has a number. A client that asks again names the last number that it knows and gets only later
 /// changes, so a thousand unchanged hubs are not sent twice.
 final class FleetDirectory: Sendable {
-  /// The time after a restart of the broker within which every running hub has published its retained messages again.
+  /// The time after the broker is reached again within which every running hub has published its retained messages,
+  /// even if the broker had lost them in a restart.
   static let patience = Duration.seconds(120)
 
   private struct State {
@@ -27,8 +28,8 @@ final class FleetDirectory: Sendable {
       numbers[hub] = number
     }
 
-    /// Removes the hubs that have sent nothing since the reconnection: their retained messages were removed during
-    /// the interruption.
+    /// Removes the hubs that have sent nothing within `patience` after the broker was reached: their retained messages
+    /// were removed during the interruption.
     mutating func forgetUnheard(at now: MonotonicInstant) {
       guard let reachedAt, now - reachedAt >= FleetDirectory.patience else { return }
       for hub in unheard {

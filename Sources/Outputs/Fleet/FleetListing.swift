@@ -5,7 +5,7 @@ public struct FleetListing: Sendable {
   /// The maximum number of hubs. It exceeds any real fleet. Without it, a client that may publish at the broker could
   /// invent any number of hubs.
   private static let limit = 100_000
-  /// The maximum size of all reports in bytes, a few hundred times the size of a thousand hubs' reports.
+  /// The maximum size of the reports of all hubs together, in bytes: 64 MiB.
   private static let usualBytes = 64 << 20
 
   public private(set) var hubs: [String: FleetHub] = [:]

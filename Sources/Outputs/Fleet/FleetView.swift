@@ -11,7 +11,7 @@ final class FleetView: Sendable {
     case error(String)
   }
 
-  /// The parts that a map needs. The hub wakes no devices for other parts.
+  /// The request: one state a second, with the parts that a map needs. The hub wakes no devices for other parts.
   private static let interest = #"{"rateHz":1,"parts":["position","motion"],"name":"fleet"}"#
   /// How long the broker keeps the request if the viewer does not renew it.
   private static let expiry = Duration.seconds(120)

@@ -7,7 +7,8 @@ enum GDL90Report {
   private static let feet = 1 / 0.3048
   private static let degrees = 180 / Double.pi
 
-  /// A heartbeat, and the position if known. They are sent once a second.
+  /// A heartbeat; if the position is known, an ownship report, and if the height is known, a geometric altitude. They
+  /// are sent once a second.
   static func position(of state: FusedState) -> [GDL90Message] {
     let second = state.position.flatMap { state.utc(at: $0.at) }.map {
       Int($0.nanosecondsSince1970 / 1_000_000_000 % 86_400)
@@ -31,7 +32,7 @@ enum GDL90Report {
     return messages
   }
 
-  /// Roll, pitch and heading. They are sent with each state.
+  /// Roll, pitch and heading. They are sent with each state, at most five times a second.
   static func attitude(of state: FusedState) -> GDL90Message? {
     guard let attitude = state.attitude?.value else { return nil }
     let heading = attitude.headingSigmaRadians == nil ? nil : attitude.quaternion.yaw * degrees

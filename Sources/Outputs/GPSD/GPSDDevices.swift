@@ -8,7 +8,8 @@ import Publishing
 struct GPSDDevice {
   /// The device's ID in the hub.
   var id: String
-  /// The device's name in the protocol: the receiver's tty, or the IMU's bus.
+  /// The device's name in the protocol: the path of the receiver's port, or of the IMU's bus, shortened if it is too
+  /// long.
   var path: String
   /// Whether the device is a receiver; otherwise it is the IMU.
   var isReceiver: Bool
@@ -37,7 +38,8 @@ extension Hub {
 
 /// The devices in the gpsd protocol.
 extension GPSDReport {
-  /// Writes a `DEVICES` with all devices. Sleeping ones are included, because some clients give up on an empty list.
+  /// Writes a `DEVICES` with all devices, at most `GPSDLimits.devices`. Sleeping ones are included, because some
+  /// clients give up on an empty list.
   static func writeDevices(_ hub: Hub, _ activity: GPSDActivity, to json: inout JSONWriter) {
     json.beginObject()
     json.member("class", literal: "DEVICES")
@@ -49,8 +51,8 @@ extension GPSDReport {
     json.endLine()
   }
 
-  /// Writes a `DEVICE`. Unknown values are left out: the subtype of a receiver that the hub has not asked for its
-  /// identity, and the minimum cycle, which cannot be set.
+  /// Writes a `DEVICE`. Unknown values are left out, for example the subtype of a receiver that has not reported its
+  /// identity. The minimum cycle, which cannot be set, is always left out.
   static func writeDeviceObject(_ device: GPSDDevice, _ activity: GPSDActivity, to json: inout JSONWriter) {
     let since = activity.since[device.id]
     json.beginObject()
@@ -78,8 +80,8 @@ extension GPSDReport {
     json.endObject()
   }
 
-  /// The settings of a `?DEVICE` that differ from the present ones. The hub refuses them, because the board file
-  /// decides about devices.
+  /// The settings of a `?DEVICE` that differ from the present ones, any `cycle`, and any `hexdata` that is not empty.
+  /// The hub refuses them, because the board file decides about devices.
   static func refusedSettings(_ members: GPSDMembers, _ device: GPSDDevice) throws(GPSDMembers.Refusal) -> [String] {
     var refused: [String] = []
     func check(_ name: String, _ isAsIs: Bool?) { if isAsIs == false { refused.append(name) } }
@@ -113,7 +115,7 @@ extension ReceiverIdentity {
     }
   }
 
-  /// The subtype in gpsd's form, from MON-VER and PMTK705.
+  /// The subtype in gpsd's form: `SW …,HW …` for u-blox and CASIC, otherwise the software version alone.
   fileprivate var gpsdSubtype: String? {
     guard let software else { return nil }
     switch driver {

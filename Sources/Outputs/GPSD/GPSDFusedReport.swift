@@ -99,7 +99,7 @@ extension GPSDReport {
     json.member("wtemp", fix.waterTemperatureCelsius, decimals: 3)
   }
 
-  /// Writes the errors of the fused velocity if there is one, otherwise the receiver's own.
+  /// Writes the errors of the fused velocity if its sigma is known, otherwise the receiver's own.
   private static func writeMotionErrors(_ motion: FusedState.Motion, _ fix: GNSSFix?, to json: inout JSONWriter) {
     guard let sigma = motion.horizontalSigmaMetresPerSecond else {
       json.member("epd", fix?.trackErrorDegrees, decimals: 4)

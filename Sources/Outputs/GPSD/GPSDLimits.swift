@@ -33,8 +33,8 @@ enum GPSDLimits {
     return String(head)
   }
 
-  /// The satellites to list if there is no room for all: first the used ones, then the strongest ones; `nil` if there
-  /// is room for all.
+  /// The indices of the satellites to list if there is no room for all, in ascending order. The used ones are chosen
+  /// first, then the strongest ones; `nil` if there is room for all.
   ///
   /// - Parameter room: the bytes that the list may take
   static func listed(_ sky: Sky, room: Int, byteCount: (Int) -> Int) -> [Int]? {

@@ -1,10 +1,11 @@
 /// The members of a request's object. This type reads them as gpsd's own parser does, which accepts more than JSON:
 /// some clients send `{"raw",2}`, or omit the closing brace.
 ///
-/// A value counts only if a comma or the closing brace follows it. The word `true` is true; any other word counts as
-/// the number 0.
+/// A value counts only if something follows it, usually a comma or the closing brace. As a boolean, only the word
+/// `true` is true; as an integer, a word that begins with no digit is 0.
 struct GPSDMembers {
-  /// A value has wrong quotes or lacks them. The raw value is gpsd's error message.
+  /// The object is malformed, or a value has quotes where none belong, or lacks them. The raw value is gpsd's error
+  /// message.
   enum Refusal: String, Error {
     case quoted = "saw quoted value when expecting nonstring"
     case unquoted = "didn't see quoted value when expecting string"

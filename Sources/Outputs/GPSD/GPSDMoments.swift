@@ -27,7 +27,7 @@ final class GPSDMoments: Sendable {
     var errorsTime = MonotonicUTCFilter()
     var skyTime = MonotonicUTCFilter()
     var attitudeTime = MonotonicUTCFilter()
-    /// The time of the last sent epoch.
+    /// The time of the receiver's epoch at the previous state. Its values are not sent again.
     var lastEpoch: MonotonicInstant?
     /// When the satellites were last sent before the other objects of their epoch.
     var lastLead: MonotonicInstant?

@@ -9,7 +9,7 @@ import Publishing
 final class GPSDOutput: StreamOutput {
   let host: HubHost
   let activations: GPSDActivations
-  /// All objects of one moment, for clients without special requests.
+  /// The objects of one moment with the attitude, for clients that watch all devices and request no rate of attitudes.
   let moments: GPSDMoments
   /// The objects without the attitude, for clients that receive it at another rate, or that watch only the receiver.
   let momentsOfReceiver: GPSDMoments

@@ -18,7 +18,8 @@ extension GPSDReport {
     var epoch: GNSSObservation?
   }
 
-  /// Writes a `POLL`. It wakes no device: while all devices sleep, its lists are empty and no device is active.
+  /// Writes a `POLL`. It wakes no device: while no device has sent anything for `lifetime`, its lists are empty and no
+  /// device is active.
   ///
   /// Each list has one entry for each active device, as in gpsd. Clients take the last entry of a list (gpsd-py3) or
   /// the first one, without checking that it exists. The fused state of the IMU and the selected receiver is the last
@@ -38,7 +39,8 @@ extension GPSDReport {
       if let state = entry.state {
         writePositionObject(state, reception: entry.epoch, device: entry.path, to: &json)
       } else if let epoch = entry.epoch {
-        // No client uses the fused state: the receiver is awake only for its own sentences or its time.
+        // Either this is not the selected receiver, or no client uses the fused state, and the receiver is awake only
+        // for its own sentences or its time.
         writePositionObject(epoch.fix, device: entry.path, to: &json)
       }
     }

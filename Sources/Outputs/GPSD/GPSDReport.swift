@@ -143,7 +143,7 @@ public enum GPSDReport {
 
 /// gpsd's error estimates: those of the receiver, or else a fixed range error multiplied by the dilution of precision.
 extension GNSSFix {
-  /// The range errors with which gpsd converts a dilution of precision to metres at 95 %.
+  /// The range errors in metres with which gpsd converts a dilution of precision to metres at 95 %.
   private enum UserRangeError {
     static let position = 19.0
     static let vertical = 23.0

@@ -23,13 +23,14 @@ final class GPSDSession: StreamSession {
     var states: Subscription?
     var attitudes: Subscription?
     var attitudeRate: AttitudeRate?
-    /// The subscription to the receiver that the client watches, if the board has several.
+    /// The subscription to the one receiver that the client watches; `nil` if it receives the fused state.
     var epochs: Subscription?
     var epochsOf: GPSDDevice?
     var epochTime = MonotonicUTCFilter()
     var sentences: Subscription?
     var feed = ReceiverFeed()
-    /// The receiver whose sentences the client receives; empty for the selected receiver.
+    /// The ID of the receiver whose sentences the client receives; empty for the selected receiver, `nil` for no
+    /// sentences.
     var sentencesOf: String?
     var offsets: Subscription?
     var reminder: ScheduledAction?
@@ -163,7 +164,8 @@ final class GPSDSession: StreamSession {
 
   // MARK: Watching
 
-  /// Takes and ends leases so that they match the watch. Runs on the server's thread, like `end`.
+  /// Takes and ends leases so that they match the watch. Runs on the server's thread, like `end`, and also on the
+  /// thread that reports a new board.
   private func follow(_ watch: GPSDWatch) {
     let subject = subject(of: watch)
     // This subscription comes before any device wakes, so that the client receives a report of each wake.
@@ -276,7 +278,7 @@ final class GPSDSession: StreamSession {
     old?.cancel()
   }
 
-  /// If the client watches one of several receivers, sends it the sentences of that receiver.
+  /// Sends a client that wants sentences those of the receiver that it watches, or else those of the selected receiver.
   private func followSentences(_ watch: GPSDWatch) {
     // An IMU has no sentences, so a watch of the IMU must not wake the receiver.
     let subject = subject(of: watch)
@@ -424,8 +426,9 @@ final class GPSDSession: StreamSession {
     if json.count > 0 { connection.send(json.bytes) }
   }
 
-  /// Sends a message every second while there is nothing to report, because clients treat a silent connection as
-  /// dead. A receiver without a position reports that itself; the message is for receivers that send nothing.
+  /// Sends a `TPV` without a position every second after nothing was sent for `output.silence`, because clients treat a
+  /// silent connection as dead. A receiver without a position reports that itself; the message is for receivers that
+  /// send nothing.
   private func remind() {
     let now = MonotonicClock().now
     let isSilent = state.withLock { $0.lastReport.map { now - $0 >= output.silence } ?? true }

@@ -22,7 +22,7 @@ struct GPSDSubject {
   var namedReceiver: GPSDDevice? {
     guard let path = watch.device else { return nil }
     let receivers = GPSDDevice.all(of: hub).filter(\.isReceiver)
-    // If only one receiver is fused, the state contains more than that receiver's values.
+    // If the only receiver is fused, the state contains more than that receiver's values.
     let isState = receivers.count == 1 && receivers.allSatisfy { board.fusedDevices.contains($0.id) }
     return isState ? nil : receivers.first { $0.path == path }
   }

@@ -3,8 +3,8 @@ import HTTPTypes
 import Hub
 import Hummingbird
 
-/// Refuses three kinds of requests: those without the token, those from other sites' pages in a browser, and those to
-/// foreign host names that resolve to this machine (DNS rebinding).
+/// Refuses three kinds of requests: those without the token of the port, except for `/healthz`, those from other sites'
+/// pages in a browser, and those to foreign host names that resolve to this machine (DNS rebinding).
 struct AccessMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 

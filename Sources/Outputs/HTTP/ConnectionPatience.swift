@@ -37,7 +37,7 @@ struct ConnectionPatience {
   /// The number of requests without a complete answer.
   private var requestCount = 0
   private var isBeingAsked = false
-  /// When the last piece of a request arrived, or the last piece of an answer was sent.
+  /// When the last piece of a request arrived, or when a check found that all bytes that had waited were sent.
   private var quietSince: NIODeadline
   /// As of the last check: the count of taken bytes, and since when it has not grown; `nil` if no bytes waited then.
   private var stuck: (takenCount: Int, since: NIODeadline)?

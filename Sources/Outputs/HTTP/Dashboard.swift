@@ -3,7 +3,8 @@ import HTTPTypes
 import Hummingbird
 import Publishing
 
-/// The dashboard. The executable contains its document, styles and scripts.
+/// The routes of the dashboard, of its map file, and of the descriptions for OpenAPI and Grafana. The executable
+/// contains all of these documents except the map file.
 struct Dashboard {
   /// The path of the map if the board's map is a file.
   private static let mapPath = "tiles.pmtiles"

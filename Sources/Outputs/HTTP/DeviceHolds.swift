@@ -4,7 +4,8 @@ import MonotonicTime
 import Publishing
 
 /// Devices that clients keep awake for a requested time. Only the client that made a hold knows its identifier, which
-/// is needed to extend or release it; no other request shortens a hold.
+/// is needed to extend or release it; only a user with the right to make lasting changes (`LocalRights`) can end the
+/// holds of others, all at once.
 final class DeviceHolds: Sendable {
   /// The maximum number of holds of all clients.
   static let limit = 256
@@ -134,7 +135,8 @@ final class DeviceHolds: Sendable {
     return entry != nil
   }
 
-  /// Ends every hold, because the hub ends or root requests it.
+  /// Ends every hold, because the hub or its web port ends, or because a user with the right to make lasting changes
+  /// (`LocalRights`) requests it.
   @discardableResult
   func releaseAll() -> Int { all.count { release($0.id, of: $0.device) } }
 

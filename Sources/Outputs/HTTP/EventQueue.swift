@@ -2,7 +2,8 @@ import Guarding
 import NIOCore
 
 /// The waiting events of one client of an event stream. If too many values wait, the oldest are dropped, because newer
-/// ones replace them. News, which no later event repeats, come before all values.
+/// ones replace them. News, which no later event repeats, come before all values; more than `newsLimit` also drop their
+/// oldest.
 final class EventQueue: Sendable {
   static let usualValueLimit = 8
   private static let newsLimit = 256

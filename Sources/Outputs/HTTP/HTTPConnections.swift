@@ -5,8 +5,8 @@ import NIOCore
 /// The connections of one server.
 ///
 /// Only event streams may last; every other connection is short. If there are too many connections, the one with the
-/// oldest last request is closed to admit the next one. Connections without requests therefore cannot keep other
-/// clients out.
+/// oldest last request is closed to admit the next one, unless it is an event stream. Connections without requests
+/// therefore cannot keep other clients out.
 final class HTTPConnections: Sendable {
   /// The number of connections that event streams may not use.
   private static let reserve = 64
@@ -24,7 +24,8 @@ final class HTTPConnections: Sendable {
   private struct State {
     var open: [ObjectIdentifier: Connection] = [:]
     var asked = 0
-    /// Whether it was reported that connections are closed for lack of room. It is reset when there is room again.
+    /// Whether it was reported that connections are closed for lack of room. It is reset when fewer than half of the
+    /// permitted connections are open.
     var isReported = false
     /// The number of connections that closed since memory was last returned to the system.
     var gone = 0
@@ -88,7 +89,7 @@ final class HTTPConnections: Sendable {
     }
   }
 
-  /// Notes whether a connection's present answer is an event stream.
+  /// Notes whether a connection's present answer is an event stream, or one that waits for a value.
   func streams(_ channel: any Channel, _ isStream: Bool) {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream = isStream }
   }

@@ -4,8 +4,8 @@ import NIOPosix
 import Publishing
 import ServiceLifecycle
 
-/// Serves the dashboard and the programming interface to browsers and programs. It uses one thread, which exists only
-/// if the board file has a web port.
+/// Serves the dashboard and the programming interface to browsers and programs. One thread serves all connections. It
+/// starts with the first web port in a board file, and then stays.
 ///
 /// The port is the one of the board file in service. If the port cannot be opened, the hub reports this and
 /// continues.

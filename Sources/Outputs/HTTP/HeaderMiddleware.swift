@@ -5,8 +5,8 @@ import Hub
 import Hummingbird
 import NIOCore
 
-/// Adds to each answer the date, and the content policy for browsers: a page may load nothing from other servers
-/// except a map that the board file names.
+/// Turns errors into answers, and adds to each answer the date, the rule for referrers, and the content policy for
+/// browsers: a page may load nothing from other servers except a map that the board file names.
 struct HeaderMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 
@@ -14,7 +14,7 @@ struct HeaderMiddleware: RouterMiddleware {
   private let referrer: String
 
   init(tiles: String?) {
-    // OpenStreetMap's servers refuse requests without a referrer. No other server gets a referrer.
+    // OpenStreetMap's servers refuse requests without a referrer. Without such a map no server gets a referrer.
     let origin = tiles.flatMap(TileOrigin.init(of:))
     referrer = origin == nil ? "no-referrer" : "strict-origin-when-cross-origin"
     let map = origin.map { " \($0)" } ?? ""

@@ -8,7 +8,8 @@ import NIOCore
 import NMEA
 import Publishing
 
-/// The fused state, the satellites in view and the events of fences, as server-sent events.
+/// The fused state, requested fixes, the satellites in view and the events of fences, as server-sent events. Also the
+/// answer with a single state.
 final class HubEvents: Sendable {
   private let host: HubHost
   private let streams: EventStreams
@@ -50,7 +51,8 @@ final class HubEvents: Sendable {
     }
   }
 
-  /// Answers with one state that is recent enough: the last one, or else a new one for which devices wake.
+  /// Answers with one state that is recent enough: the last one, or else a new one for which devices wake. If none
+  /// arrives in time, the answer is the last known state.
   func response(to request: Request, _ context: HTTPContext, _ current: CurrentValue) throws -> Response {
     try streams.response(to: request, context, of: host.current(current)) { [host] state in
       var json = JSONWriter()
@@ -102,7 +104,7 @@ final class HubEvents: Sendable {
 }
 
 extension StateReport {
-  /// Writes a requested state, with the known facts about the pulse.
+  /// Writes a requested state, with the last status of the receiver's pulse, if any.
   static func write(_ state: FusedState, of host: HubHost, to json: inout JSONWriter) {
     let pulse = host.hub.value.lastPulse.value
     let now = host.now

@@ -8,8 +8,9 @@ import NMEA
 import Publishing
 import Recording
 
-/// The hub in Prometheus' text format: each device's activity and energy, the known state of the board, and the
-/// clients. The report only observes: a scrape wakes no device.
+/// The hub in Prometheus' text format: each device's activity and energy, the corrections, the known state of the
+/// board, the clock and the pulse, the fences, the clients and the recorder. The report only observes: a scrape wakes
+/// no device.
 ///
 /// The metrics contain instants instead of ages, because an age is wrong by the time it is read. They omit outdated
 /// values, because a constant line would look like a board that stands still.

@@ -4,7 +4,7 @@ import NIOCore
 import NMEA
 import Recording
 
-/// The routes of a replay: show its state, pause, step and jump.
+/// The routes of a replay: show its state, pause it, let it step or jump, and change its rate.
 enum ReplayRoutes {
   static func routes(_ session: ReplaySession?) -> [HTTPRoute] {
     @Sendable func replayed() throws -> ReplaySession {

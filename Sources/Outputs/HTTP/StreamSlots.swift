@@ -4,7 +4,7 @@ import Hub
 /// The slots of event streams, and the machines that use them. Streams may not take all connections, because a
 /// request for the hub's health must always be possible.
 final class StreamSlots: Sendable {
-  /// The limit if the process may open enough files.
+  /// The maximum number of event streams if the process may open enough files.
   static let most = 1024
   /// The limit for one other machine; a browser opens at most six streams. Clients on this machine may have all slots,
   /// because a proxy here serves many clients.
@@ -25,7 +25,7 @@ final class StreamSlots: Sendable {
   private struct State {
     var count = 0
     var perPeer: [String: Int] = [:]
-    /// The refusals that were logged. Cleared when there is room again.
+    /// The refusals that were logged. One is removed when about half of its limit is free again.
     var reported: Set<String> = []
   }
 

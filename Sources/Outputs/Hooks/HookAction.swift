@@ -9,11 +9,12 @@ enum HookOutcome: Equatable, Sendable {
   case taken
   /// The delivery is tried again.
   ///
-  /// - isRefusal: whether the server or program answered and refused the notice
+  /// - isRefusal: whether a person must act: the server refused the notice, or curl or the token is missing. Then the
+  ///   next attempt comes later
   case failed(String, isRefusal: Bool)
   /// The delivery is not tried again: it would fail in the same way, or the notice would be acted on twice.
   case givenUp(String)
-  /// The hub is ending; its next run delivers the notice.
+  /// The hub is ending, and its next run delivers the notice; or the hook was removed.
   case stopped
 }
 

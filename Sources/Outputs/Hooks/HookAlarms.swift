@@ -4,8 +4,9 @@ import MonotonicTime
 /// Decides when to report that trouble has begun, and that it has ended: each once, even if the hub restarts in
 /// between.
 ///
-/// Trouble of devices may come and go quickly. It is therefore reported after it has lasted for `patience`, and its end
-/// after it has been absent for `calm`. An unknown condition, such as that of a sleeping device, changes nothing.
+/// The failure of a device, jamming and spoofing may come and go quickly. They are therefore reported after they have
+/// lasted for `patience`, and all other trouble at once. The end of trouble of a device is reported after it has been
+/// absent for `calm`. An unknown condition, such as that of a sleeping device, changes nothing.
 struct HookAlarms: Sendable {
   struct Key: Hashable, Codable, Comparable, Sendable {
     var event: HookEvent
@@ -25,7 +26,7 @@ struct HookAlarms: Sendable {
     var trouble: Trouble?
   }
 
-  /// The known condition of all devices and fences at one instant.
+  /// The known condition of all devices at one instant.
   struct Look: Sendable {
     var troubles: [Key: Trouble] = [:]
     /// The troubles that are known to be over.
@@ -81,7 +82,7 @@ struct HookAlarms: Sendable {
   /// - Returns: whether the trouble was reported
   mutating func clear(_ key: Key) -> Bool { raised.remove(key) != nil }
 
-  /// Forgets the troubles of devices, fences and other subjects that no longer exist.
+  /// Forgets the troubles of devices and fences that no longer exist.
   mutating func keep(_ isThere: (Key) -> Bool) { raised = raised.filter(isThere) }
 }
 

@@ -6,9 +6,9 @@ import MonotonicTime
 
 /// Runs a program once, without a shell, with its own input, and waits for it. Use it on a thread that may wait.
 ///
-/// The program gets a process group, and a small environment without the hub's variables, credentials and
-/// notification socket of systemd. Its memory is limited. When the program ends or reaches the time limit, its whole
-/// group is killed.
+/// The program gets a process group, and a small environment without the hub's variables, credentials and notification
+/// socket of systemd. Its memory is limited. When the program ends or reaches the time limit, or the hub stops it, its
+/// whole group is killed.
 struct HookCommand: Sendable {
   enum End: Equatable, Sendable {
     case exited(Int32)
@@ -23,7 +23,7 @@ struct HookCommand: Sendable {
 
   struct Result: Sendable {
     var end: End
-    /// The beginning of the program's output.
+    /// The first 4096 bytes of the program's standard output and standard error, mixed.
     var output: String
   }
 

@@ -2,7 +2,8 @@ import CLinux
 import Hub
 import NMEA
 
-/// An event for hooks. The hub keeps a notice, across restarts too, until each hook has received it.
+/// An event for hooks. The hub keeps a notice, across restarts too, until each hook has received it, given it up, or
+/// dropped it in favour of newer ones.
 struct HookNotice: Codable, Equatable, Sendable {
   /// The kind of change. The raw value is its name in the notice's JSON.
   enum Change: String, Codable, Sendable {

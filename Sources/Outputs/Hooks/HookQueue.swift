@@ -55,7 +55,7 @@ struct HookQueue: Sendable {
 
   /// Sets the time of the next try after a failed delivery.
   ///
-  /// - Parameter isRefusal: whether the server or program answered and refused the notice
+  /// - Parameter isRefusal: whether a person must act, as in `HookOutcome.failed`; then the next try comes later
   mutating func failed(at now: MonotonicInstant, isRefusal: Bool) {
     failures += 1
     retryAt = now + (isRefusal ? backoff.afterRefusal() : backoff.next())

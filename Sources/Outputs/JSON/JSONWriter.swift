@@ -143,7 +143,8 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     count &+= length
   }
 
-  /// Copies a key with two overlapping words. Keys are a few bytes long, and this is faster than a call.
+  /// Copies a text, usually a key. Most keys have 4 to 8 bytes; these are copied as two overlapping words, which is
+  /// faster than a call.
   @inline(__always)
   private static func copy(_ letters: UnsafePointer<UInt8>, _ length: Int, to place: UnsafeMutablePointer<UInt8>) {
     let from = UnsafeRawPointer(letters)

@@ -2,9 +2,9 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Turns the status changes of one device into log lines. It writes a repeated fault once and then only counts it, and
-/// summarises the lines of a device that switches on and off repeatedly. The first line about a fault is always
-/// written.
+/// Turns the status changes of one device into log lines. It writes a repeated fault once, then its count after every
+/// `summaryEvery` repetitions, and summarises the lines of a device that switches on and off repeatedly. The first line
+/// about a fault is always written.
 final class DeviceLog: Sendable {
   private struct State {
     var previous: DeviceStatus?
@@ -23,6 +23,7 @@ final class DeviceLog: Sendable {
   private static let summaryEvery = 60
 
   /// The maximum number of lines of one device within `window`, enough for two wakes; further lines are summarised.
+  /// Faults and warnings are not counted.
   static let lineLimit = 12
   static let window = Duration.seconds(10)
 

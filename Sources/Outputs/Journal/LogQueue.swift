@@ -1,5 +1,5 @@
-/// The lines that wait to be written, up to a maximum number. If there is no room for another line, the oldest lines
-/// are dropped and counted; faults are dropped last.
+/// The lines that wait to be written, up to a maximum number and total size. If there is no room for another line, the
+/// oldest lines are dropped and counted; faults are dropped last.
 struct LogQueue {
   static let lineLimit = 1024
   static let byteLimit = 256 * 1024

@@ -1,6 +1,7 @@
 import Hub
 
-/// The data that a `BrokerProcess` needs to connect: the options, and the password from the file named in them.
+/// The data that a `BrokerProcess` needs to connect: the options, and the password from the file named in them or from
+/// systemd's credential.
 struct BrokerAccess: Equatable, Sendable {
   var host: String
   var port: UInt16

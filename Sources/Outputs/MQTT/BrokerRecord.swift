@@ -1,6 +1,6 @@
 /// A message between a hub and its `BrokerProcess`, as bytes on their socket. A record has a length of four bytes, a
-/// kind of one byte, and the fields. A number has four bytes, least significant first; a text or a payload is a
-/// length and then its bytes.
+/// kind of one byte, and the fields. A number, or a flag as 0 or 1, has four bytes, least significant first; a text or
+/// a payload is a length and then its bytes.
 struct BrokerRecord {
   private var rest: [UInt8]
 

@@ -1,6 +1,7 @@
 import Hub
 
-/// The hub's earlier names at brokers. The hub's retained messages under an earlier name may still be there.
+/// The addresses that the hub has used at brokers, the present one included. Its retained messages at an earlier
+/// address may still be there.
 public final class FleetMemory: Sendable {
   /// Where a hub's messages are: a broker, the first part of the topics, and the hub's name there.
   struct Address: Codable, Equatable, Sendable {
@@ -9,7 +10,8 @@ public final class FleetMemory: Sendable {
     var hub: String
     /// Whether the hub announced itself to Home Assistant.
     var homeAssistant: Bool
-    /// The published components; `nil` from an old version of the hub, which did not record them.
+    /// The announcement to Home Assistant; `nil` without one, and from an old version of the hub, which did not record
+    /// it.
     var discovery: Discovery?
 
     init(_ settings: FleetSettings, hub: String) {

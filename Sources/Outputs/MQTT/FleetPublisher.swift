@@ -15,12 +15,12 @@ struct FleetLink: Sendable {
 /// Publishes two things at the broker: the hub's status in retained messages, which wakes no device, and the states
 /// that viewers have requested.
 final class FleetPublisher: Sendable {
-  /// The interval at which the last state is published while other clients keep the devices awake.
+  /// The interval at which the last state is published while no viewer, but another client, keeps the devices awake.
   private static let interval = Duration.seconds(60)
 
   private struct Encoding: ~Copyable {
     var json = JSONWriter(capacity: 2048)
-    /// The number of values in each stream.
+    /// The number of values that were published in each stream during this run.
     var counts: [ViewerRequest.Stream: Int] = [:]
     /// The time of the newest state in each stream.
     var newest: [ViewerRequest.Stream: MonotonicFilter] = [:]
@@ -221,7 +221,7 @@ final class FleetPublisher: Sendable {
     return String(decoding: json.bytes, as: UTF8.self)
   }
 
-  /// Adds one member to a JSON object, and removes line breaks.
+  /// Adds one member at the beginning of a JSON object, and removes the line break after the object.
   private static func object(_ json: UnsafeBufferPointer<UInt8>, beginningWith member: String) -> [UInt8] {
     var bytes = [UInt8(ascii: "{")]
     bytes.reserveCapacity(json.count + member.utf8.count + 1)

@@ -3,7 +3,7 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// The hub's session at one broker. It lasts until the board file changes.
+/// The hub's session at one broker. It lasts until the broker's settings in the board file change.
 final class FleetSession: Sendable {
   private struct Refusal: Hashable {
     var topic: String
@@ -241,7 +241,8 @@ final class FleetSession: Sendable {
     if isNew { sink.write(priority, text) }
   }
 
-  /// Stores the hub's address and its topics, and removes obsolete topics.
+  /// Stores the hub's address with its announcement to Home Assistant, and removes an earlier announcement or its
+  /// obsolete components at Home Assistant.
   private func enter() {
     let topic = HomeAssistantDiscovery.topic(of: name)
     let (known, discovery, isFirst) = state.withLock { state in

@@ -1,7 +1,7 @@
 import Hub
 
-/// The retained description of a hub for Home Assistant: a device with a tracker, the measurements, the state of the
-/// hub's devices, and a switch that keeps the receiver awake.
+/// The retained description of a hub for Home Assistant: a device with a tracker, the measurements, the fences, the
+/// state of the hub's devices, and a switch that keeps the receiver awake.
 ///
 /// It follows the device discovery of Home Assistant's MQTT integration, as of 2026. Each component has its own state
 /// topic: the tracker would inherit a common topic and take its text for the name of a place. `default_entity_id` was

@@ -88,7 +88,7 @@ public final class MQTTConnection: Sendable {
     add(Outbox.Message(topic: topic, payload: payload, isRetained: true, expirySeconds: expirySeconds))
   }
 
-  /// The number of messages that were lost because the broker did not accept them in time.
+  /// The number of messages that were dropped because too many bytes waited for the broker.
   public var lostCount: Int { state.withLock { $0.outbox.lostCount } }
 
   /// The number of messages that the broker refused, or that the library did not send.

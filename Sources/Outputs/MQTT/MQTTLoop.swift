@@ -24,8 +24,8 @@ final class MQTTLoop {
   private static let noSubscribers: UInt32 = 0x10
   /// The maximum number of unacknowledged messages.
   private static let window = 16
-  /// The delay before a refused message is sent again. Some brokers end the connection each time they refuse one
-  /// (mosquitto 2.0 with `max_queued_messages 0`).
+  /// How long no further message is sent on a topic after the broker has refused one there as not allowed. Some brokers
+  /// end the connection each time they refuse one (mosquitto 2.0 with `max_queued_messages 0`).
   private static let forbearance = Duration.seconds(600)
   private static let mostForbidden = 256
 
@@ -33,19 +33,21 @@ final class MQTTLoop {
   private let receive: @Sendable (MQTTConnection.Event) -> Void
   private let clock = MonotonicClock()
   private var isConnected = false
-  /// Why the broker refused or ended the connection.
+  /// Why the connection is over, from a report of the process: its own reason or the broker's, or an invalid report;
+  /// `nil` before.
   private var refusal: String?
   /// Whether the broker ended the connection because another client with the same identifier has connected. Then the
   /// back-off is not reset, because the two clients would end each other's connections again and again.
   private var isTakenOver = false
   /// The broker's maximum message size, if stated.
   private var maximumPacketByteCount: Int?
-  /// The topics on which the broker refuses messages, each with the end of the pause.
+  /// The topics on which the broker has refused a message as not allowed, each with the time until which none is sent
+  /// there.
   private var forbidden: [String: MonotonicInstant] = [:]
   /// The unacknowledged messages, in order.
   private var underway: [Underway] = []
   private var number: UInt32 = 0
-  /// When the process started, got its first message, or last reported.
+  /// When the process started, last reported, or got a message while none was unacknowledged.
   private var lastNews: MonotonicInstant
 
   init(_ connection: MQTTConnection, _ receive: @escaping @Sendable (MQTTConnection.Event) -> Void) {

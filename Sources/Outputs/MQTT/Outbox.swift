@@ -17,14 +17,15 @@ struct Outbox {
 
   let byteLimit: Int
   private(set) var lostCount = 0
-  /// The messages that the broker should store. They are sent again if the broker has lost them.
+  /// The messages that the broker should store. They are sent again with each connection, because the broker may have
+  /// lost them.
   private var retained: [String: Message] = [:]
   /// The topics whose latest message the broker does not have yet, in the order of their changes.
   private var changed: Deque<String> = []
   private var values: Deque<Message> = []
   private var byteCount = 0
 
-  /// - Parameter byteLimit: the maximum size of all messages that are not retained
+  /// - Parameter byteLimit: the maximum size of all messages that are not retained, in bytes
   init(byteLimit: Int = 4 << 20) { self.byteLimit = byteLimit }
 
   var isEmpty: Bool { changed.isEmpty && values.isEmpty }

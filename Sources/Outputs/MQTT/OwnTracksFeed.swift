@@ -5,7 +5,7 @@ import MonotonicTime
 import Publishing
 
 /// Publishes the board's positions for programs at the broker that read OwnTracks' format: Home Assistant, OwnTracks
-/// Recorder, Node-RED.
+/// Recorder, Node-RED. It wakes devices only if its settings request fixes.
 ///
 /// Each position has the time at which it was measured. Positions that could not be sent wait in the connection's
 /// `Outbox`, and arrive later in order. After an interruption the board's track is therefore complete, unless the

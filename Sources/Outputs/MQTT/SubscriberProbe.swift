@@ -6,9 +6,9 @@ import MonotonicTime
 ///
 /// An MQTT 5 broker answers a message of QoS 1 with a reason code that says whether the topic has subscribers (0x10:
 /// none). The probe therefore publishes a few bytes on the topic of the states, once in each keep-alive interval and
-/// instead of a ping. Some brokers always give the same answer, so with each connection a random topic is probed
-/// first. If that topic has a subscriber, either a client subscribes to everything or the answers mean nothing; the
-/// probe then ends.
+/// instead of a ping. Some brokers always give the same answer, so with each connection a random topic is probed first.
+/// If that topic has a subscriber, either a client subscribes to everything or the answers mean nothing; the probe then
+/// ends until the next connection.
 final class SubscriberProbe: Sendable {
   /// The interval of probes, the same as the keep-alive of a connection.
   static let interval = Duration.seconds(60)
@@ -39,7 +39,7 @@ final class SubscriberProbe: Sendable {
   private let state = Guarded(State())
 
   /// - Parameters:
-  ///   - sentCount: the number of published states so far
+  ///   - sentCount: the number of states that were published until now
   ///   - send: publishes a short message, whose answer goes to `answered`
   ///   - say: called once with the reason why there is no probe
   init(

@@ -69,7 +69,7 @@ final class ViewerLeases: Sendable {
     var timed: TimedRequest
     var lease: Subscription
     var timer: ScheduledAction?
-    /// Whether the request has been confirmed since the last connection, and since the broker announced its end.
+    /// Whether the request has come since the last connection, for the first time or again.
     var isConfirmed = true
     /// Whether the request was withdrawn, by the viewer or by a broker that shuts down. It ends at the next review
     /// unless the viewer repeats it.
@@ -85,7 +85,8 @@ final class ViewerLeases: Sendable {
     var isConnected = false
     /// When the broker announced its end, since the last connection.
     var brokerLeftAt: MonotonicInstant?
-    /// The requests that ended in the last `farewell`. If the broker shuts down, it may have ended them.
+    /// The requests that were withdrawn within the last `farewell`. If the broker shuts down, it may have withdrawn
+    /// them, and not their viewers.
     var takenBack: [TakenBack] = []
     /// The timer that ends unconfirmed requests.
     var review: ScheduledAction?
@@ -114,7 +115,7 @@ final class ViewerLeases: Sendable {
   /// - Parameters:
   ///   - send: called with each state of each stream, on the thread that makes it
   ///   - sendFix: called with each scheduled fix, and its viewer
-  ///   - expired: called when the time of a viewer's request is over
+  ///   - expired: called when the time of a viewer's request is over, or all requests were released
   init(
     host: HubHost, clock: any MonotonicTimeSource = MonotonicClock(),
     send: @escaping @Sendable (FusedState, ViewerRequest.Stream) -> Void,
@@ -286,9 +287,9 @@ final class ViewerLeases: Sendable {
 
   func end(_ key: ViewerRequest.Key) { end { _ in [key] } }
 
-  /// Ends a request.
+  /// Ends the requests that `choose` selects.
   ///
-  /// - Returns: whether it existed
+  /// - Returns: whether any existed
   @discardableResult
   private func end(_ choose: (State) -> [ViewerRequest.Key]) -> Bool {
     let now = clock.now

@@ -5,7 +5,8 @@ import Hub
 import NMEA
 
 /// The fused state as sentences: RMC, GGA, VTG, GST, HDT, HDG, ROT, XDR and PASHR; a sentence without values is
-/// omitted. The receiver's satellites follow as GSA and GSV; they are not fused.
+/// omitted, except an RMC that reports no position. The receiver's satellites follow as GSA and GSV; they are not
+/// fused.
 enum FusedSentences {
   private static let degrees = 180 / Double.pi
   /// The gpsd protocol's status for dead reckoning.

@@ -3,8 +3,8 @@ import Glibc
 import Guarding
 import Hub
 
-/// Sends sentences to one target in UDP datagrams of complete sentences. Sending never waits. A datagram that the
-/// kernel does not accept at once is dropped and counted.
+/// Sends sentences, or messages of GDL 90, to one target in UDP datagrams, none of which is cut within a sentence or
+/// message. Sending never waits. A datagram that the kernel does not accept at once is dropped and counted.
 final class SentenceDatagrams: Sendable {
   private struct State {
     var descriptor: Int32 = -1

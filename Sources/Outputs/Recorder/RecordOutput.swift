@@ -3,8 +3,8 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// Recordings for clients that request one. The request is a line of JSON, and the answer is a complete MCAP file.
-/// The file ends when the client closes its sending side, or leaves.
+/// Recordings for clients that request one. The request is a line of JSON, and the answer is a complete MCAP file. The
+/// file ends when the client closes its sending side or leaves, or when the hub ends or all recordings are released.
 final class RecordOutput: StreamOutput {
   /// The maximum number of recordings at a time. Each one has a thread, and up to a megabyte of waiting data.
   static let places = 4

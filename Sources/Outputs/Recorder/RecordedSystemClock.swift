@@ -26,8 +26,8 @@ final class RecordedSystemClock: Sendable {
     self.time = time
   }
 
-  /// Records the difference if it has changed. Call this before recording data that the hub compared with the
-  /// system's clock.
+  /// Records the difference if it has changed by at least `least`, or was recorded more than `interval` ago. Call this
+  /// before recording data that the hub compared with the system's clock.
   func look(before instant: MonotonicInstant) {
     guard let ahead = time.systemAheadNanoseconds else { return }
     let isNews = said.withLock { said in

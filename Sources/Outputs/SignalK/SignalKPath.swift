@@ -25,7 +25,8 @@ enum SignalKPath: String, CaseIterable, Sendable {
   case temperature = "environment.inside.temperature"
   case humidity = "environment.inside.relativeHumidity"
 
-  /// The parts of the state from which the value is made.
+  /// The parts of the state that a subscription to this path requests. A magnetic heading also needs a position, which
+  /// it does not request.
   var parts: Set<StatePart> {
     switch self {
     case .position, .magneticVariation: [.position]

@@ -19,7 +19,8 @@ struct StateOutput: StreamOutput {
   }
 }
 
-/// A client of the state. It may request a rate and parts, and state its name.
+/// A client of the state. It may request states at a rate and with some parts, fixes, a calibration, a change or list
+/// of fences, or the release of all slots, and state its name.
 private final class StateSession: StreamSession {
   /// The time to wait for a request. A client with a request sends it at once, and a client without a request should
   /// not wait long.

@@ -2,7 +2,7 @@ import Glibc
 import HardwareIO
 
 /// The users that may make lasting changes, such as a calibration: root, the hub's own user, and the members of the
-/// service's group. All other users can only read.
+/// service's group. All other users can only subscribe and read.
 enum LocalRights {
   private static let overflow: UInt32 = 65534
 

@@ -3,7 +3,7 @@ import HardwareIO
 import Hub
 
 /// The user of a slot. Holds, recordings, downloads and the requests of viewers at a broker each have few slots, which
-/// a user keeps after the request. One user gets at most half of them.
+/// a user keeps after the request. One user gets at most half of them, except root and the hub's own user.
 enum SlotUser: Hashable, Sendable {
   /// Root, or the user as which the hub runs.
   case keeper

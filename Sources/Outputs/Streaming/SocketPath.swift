@@ -57,7 +57,8 @@ public struct SocketPath: Equatable, Sendable {
     }
   }
 
-  /// `/run/sensorhub/hub.sock` for the system's hub, otherwise in the user's own runtime directory.
+  /// The paths for this process: in the directory that systemd names in `RUNTIME_DIRECTORY`, in `/run/sensorhub` for
+  /// root, otherwise below the user's `XDG_RUNTIME_DIR`, or else in `/tmp`.
   public static var standard: SocketPath {
     if let directory = environment("RUNTIME_DIRECTORY") { return SocketPath("\(directory)/hub.sock") }
     if getuid() == 0 { return SocketPath("/run/sensorhub/hub.sock") }

@@ -9,7 +9,7 @@ final class StreamClient {
   /// How long the server waits for the first line of a client that need not send one, before it serves the client. A
   /// browser sends its first line within this time, and must wake no device.
   static let hearing = Duration.milliseconds(250)
-  /// How long a client may stay without ever sending a request.
+  /// How long a client may stay without ever sending a request, if its service needs one.
   static let silence = Duration.seconds(300)
 
   /// The longest first line in bytes, including blanks before it. A browser's line may contain a long address.

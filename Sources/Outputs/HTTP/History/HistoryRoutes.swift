@@ -8,7 +8,7 @@ import Recording
 
 /// The routes of recorded data.
 struct HistoryRoutes {
-  /// The number of states, or of power changes, on one page.
+  /// The maximum number of states, or of power changes, on one page.
   private static let pageLimit = 1000
 
   let history: RecordedHistory

@@ -8,7 +8,7 @@ import Recording
 
 /// The track of a time span as a GPX file. The file is sent while the track is still being read.
 struct TrackDownload {
-  /// The number of points in one piece.
+  /// The maximum number of points in one piece.
   private static let pieceCount = 500
   private static let patience = Duration.milliseconds(250)
 
