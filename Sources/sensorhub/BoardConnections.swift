@@ -2,7 +2,7 @@ import HardwareIO
 import Hub
 import Simulation
 
-/// The lines, ports and chips that two boards share. Only one hub may use such a connection at a time.
+/// The supply lines, ports and chips that two boards share. Only one hub may use such a connection at a time.
 enum BoardConnections {
   /// The shared connections in words, sorted. Simulated connections are never shared, because each hub has its own.
   static func shared(_ board: Board, _ other: Board) -> [String] {

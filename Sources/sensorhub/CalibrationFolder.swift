@@ -8,8 +8,8 @@ struct CalibrationFolder: CalibrationStore {
   /// The service's folder, which the installation makes.
   static let ofService = "/var/lib/sensorhub/calibration"
 
-  /// The service's folder if it exists, because a chip has one calibration for all programs. Otherwise the user's own
-  /// folder; `nil` if there is neither.
+  /// The service's folder if it exists and `STATE_DIRECTORY` is not set, because a chip has one calibration for all
+  /// programs. Otherwise the folder below `StateFolder.path`; `nil` if there is neither.
   static var path: String? {
     let own = StateFolder.path.map { "\($0)/calibration" }
     return getenv("STATE_DIRECTORY") == nil && access(ofService, F_OK) == 0 ? ofService : own

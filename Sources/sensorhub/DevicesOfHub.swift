@@ -113,7 +113,7 @@ enum DevicesOfHub {
     return report
   }
 
-  /// `SIMULATED` or `REPLAY` if no real device has measured the values; `nil` if all devices are real.
+  /// `REPLAY` if a device is a recorded one, else `SIMULATED` if a device is simulated; `nil` if all devices are real.
   static func mark(of devices: [Device]) -> String? {
     let origins = Set(devices.compactMap(\.origin).compactMap(DeviceStatus.Origin.init))
     return (origins.contains(.recorded) ? DeviceStatus.Origin.recorded : origins.first)?.mark

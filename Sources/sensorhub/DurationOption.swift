@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A duration such as `90`, `90s`, `10m` or `1.5h`, up to a year.
+/// A duration such as `90`, `90s`, `10m` or `1.5h`, from 0.1 s to 366 days. Without a unit it is in seconds.
 struct DurationOption: ExpressibleByArgument {
   var duration: Duration
 

@@ -19,12 +19,14 @@ struct HubService: Sendable {
   private let host: HubHost
   private let path: SocketPath
   private let inUse: BoardInUse
-  /// The keeper of the usage history; `nil` for the built-in board, whose energy use is only simulated.
+  /// The keeper of the usage history; `nil` for the built-in board, whose energy use is only simulated, and without a
+  /// state folder.
   private let usageHistories: UsageHistoryKeeper?
-  /// The file with the receivers' data; `nil` for the built-in board.
+  /// The file with the receivers' satellite data and positions; `nil` for the built-in board, and without a state
+  /// folder.
   private let knowledge: ReceiverKnowledgeFile?
-  /// The file with the times at which supplies were switched off; `nil` for the built-in board, and if no device has a
-  /// minimum off time.
+  /// The file with the times at which supplies were switched off; `nil` for the built-in board, without a state folder,
+  /// and if no device has a minimum off time.
   private let supplyTimes: SupplyTimesFile?
   /// The text of the board file; `nil` for the built-in board.
   private let fileText: [UInt8]?
@@ -159,8 +161,8 @@ struct HubService: Sendable {
     return true
   }
 
-  /// Stores the board's side of each fence across restarts. `nil` for the built-in board, which stores nothing, and if
-  /// another hub uses the folder, because two hubs would overwrite each other's data.
+  /// Stores the board's side of each fence across restarts. `nil` for the built-in board, which stores nothing, without
+  /// a state folder, and if another hub uses the folder, because two hubs would overwrite each other's data.
   private var fenceMemory: FenceMemory? {
     fileText == nil || usageHistories?.isFolderTaken == true
       ? nil
@@ -200,7 +202,7 @@ struct HubService: Sendable {
 
   /// Switches the devices off, and saves the data that survives the hub.
   ///
-  /// - Returns: whether all devices could be switched off
+  /// - Returns: whether all devices could be switched off, also those that earlier hubs had left on
   @discardableResult
   private func powerOff(_ host: HubHost) async -> Bool {
     host.shutDown()

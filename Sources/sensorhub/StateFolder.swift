@@ -4,8 +4,9 @@ import HardwareIO
 
 /// The folder for the hub's data that survives a run.
 enum StateFolder {
-  /// `/var/lib/sensorhub` for the system's hub, otherwise the user's own folder for such files; `nil` if the user has
-  /// no home. It is never a folder that another user could have made first, because the next run trusts its contents.
+  /// The folder that systemd names in `STATE_DIRECTORY`, or `/var/lib/sensorhub` for root, otherwise the user's own
+  /// folder for such files; `nil` if the user has no home. It is never a folder that another user could have made
+  /// first, because the next run trusts its contents.
   static let path = find()
 
   /// Why `path` is `nil`, and the next step.

@@ -21,7 +21,7 @@ struct StateView {
 
   /// Takes the hub's report about its devices.
   ///
-  /// - Parameter mark: the word before all values if they are simulated or replayed
+  /// - Parameter mark: the word that marks simulated or replayed values, such as `SIMULATED`; `nil` for live ones
   /// - Returns: whether there is anything new to draw
   mutating func take(_ report: DevicesOfHub.Report, mark: String?) -> Bool {
     let old = conditions

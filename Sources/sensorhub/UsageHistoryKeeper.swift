@@ -35,7 +35,7 @@ final class UsageHistoryKeeper: Sendable {
   private static let interval = Duration.seconds(15 * 60)
   /// The shortest interval of writing while all devices sleep.
   private static let restInterval = Duration.seconds(6 * 3600)
-  /// The delay of the first write after a device woke.
+  /// The shortest delay of a write after a device woke.
   private static let delay = Duration.seconds(60)
   private static let mostBytes = 16 << 20
 

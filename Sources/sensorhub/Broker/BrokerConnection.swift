@@ -119,7 +119,8 @@ final class BrokerConnection {
     }
   }
 
-  /// Disconnects after the broker has accepted all messages, or after two seconds.
+  /// Disconnects once all messages have been sent, and waits for the end of the connection; for at most two seconds in
+  /// all.
   func end() {
     let clock = MonotonicClock()
     let deadline = clock.now + .seconds(2)

@@ -7,9 +7,10 @@ import Outputs
 protocol WatchedHub: AnyObject {
   /// The next state, as a line of JSON; `.late` if none arrives by the deadline.
   func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line
-  /// The present activity of the hub's devices.
+  /// The activity of the hub's devices, from its latest report. Waits for the report.
   func devices() throws -> [DevicesOfHub.Device]
-  /// The report about the hub's devices; `nil` if it is not known yet. This does not wait.
+  /// The report about the hub's devices: a new one from a hub on this machine, the last one received from a hub at a
+  /// broker. `nil` if there is none.
   func knownReport() -> DevicesOfHub.Report?
 }
 
@@ -57,7 +58,7 @@ final class LocalHub: WatchedHub {
 final class RemoteHub: WatchedHub {
   /// How long the broker keeps the request if it is not renewed, in seconds.
   private static let expiry = 120
-  /// The maximum wait for the hub's retained messages at the broker.
+  /// The maximum wait for the hub's retained messages at the broker, and for its confirmation of a schedule.
   private static let patience = Duration.seconds(5)
 
   /// The maximum number of hubs that an error suggests.

@@ -70,7 +70,8 @@ struct Calibrate: ParsableCommand {
 
   private var patience: Duration { .milliseconds(Int64((timeout ?? (kind == .mount ? 900 : 300)) * 1000)) }
 
-  /// Does the work of `run`, and waits until the devices are off.
+  /// Lets the running hub calibrate, or else calibrates in this program, and prints the result. Returns after the
+  /// devices that this program woke are off.
   func calibrate() async throws {
     do {
       let signals = imu == nil ? clinux_hear_signals() : 0

@@ -154,8 +154,8 @@ struct Check: ParsableCommand {
     for line in DevicePolicy(board).lines { Terminal.standardOutput("    \(line)") }
   }
 
-  /// Whether the board file is for this machine: it is the service's file, one of its devices is here, or all its
-  /// devices are simulated.
+  /// Whether the board file is for this machine: it is the service's file, one of its devices exists in /dev here, or
+  /// none of its devices has a path in /dev, because all are simulated, for example.
   private func isAt(_ board: Board, _ machine: MachineFiles) -> Bool {
     let paths = board.devices.map(\.path).filter { $0.hasPrefix("/dev/") }
     return paths.isEmpty || paths.contains { machine.has($0) }

@@ -20,7 +20,7 @@ struct Fleet: ParsableCommand {
     subcommands: [FleetList.self, FleetHold.self], defaultSubcommand: FleetList.self)
 }
 
-/// Lists the hubs with their activity and holders, and how old their reports are.
+/// Lists the hubs with their activity and holders, and how old their reports are; or serves a page with them.
 struct FleetList: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "Show the hubs, their awake devices and holders, and their energy. Wakes nothing.",
@@ -118,7 +118,7 @@ struct FleetList: ParsableCommand {
   }
 }
 
-/// Keeps a hub's devices awake for a given time.
+/// Keeps a hub's devices awake for a given time, or ends such holds.
 struct FleetHold: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "hold",

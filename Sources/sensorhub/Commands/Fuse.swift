@@ -167,7 +167,7 @@ struct Fuse: ParsableCommand {
     if let fault { Terminal.standardError("imu: \(fault)") }
   }
 
-  /// Reports how many rows were left out, if any were.
+  /// Reports how many rows and fixes were left out, if any were.
   private func summarize(bad: Int, refused: Int = 0) {
     if bad > 0 || refused > 0 { Terminal.standardError("bad_rows=\(bad) refused_fixes=\(refused)") }
   }

@@ -9,7 +9,7 @@ import Publishing
 import Recording
 import SystemPackage
 
-/// Runs the hub on a recording.
+/// Runs the hub on a recording, or on a receiver's log.
 struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run the hub on a recording, or on a receiver's log.",

@@ -32,8 +32,8 @@ struct Run: ParsableCommand {
     help: "Write the fused state to the journal once a second. Keeps the devices awake.")
   var journalState: Bool?
 
-  /// Refuses to simulate on a machine on which the service is installed, because users could take the simulated values
-  /// for the board's.
+  /// Refuses to simulate without `--simulated` on a machine that has the service or its board file, because users could
+  /// take the simulated values for the board's.
   func requireChoice() throws {
     guard board == nil, !simulated, let refusal = InstalledService().refusalOfSimulation else { return }
     throw CommandError(.unavailable, refusal.message, nextStep: refusal.nextStep)

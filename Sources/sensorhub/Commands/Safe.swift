@@ -5,7 +5,8 @@ import Hub
 import Outputs
 import Simulation
 
-/// Drives every power line of a board to its safe level, if a hub has ended without doing so.
+/// Drives every power line of a board to its safe level, and puts chips without a power line to sleep, if a hub has
+/// ended without doing so.
 struct Safe: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Drive every power line of a board to its safe level, and put chips without a power line to sleep.",
@@ -65,8 +66,8 @@ struct Safe: ParsableCommand {
       nextStep: "stop the hub: it switches everything off")
   }
 
-  /// The copies of board files that earlier hubs have left. If there is none to read, the result is `nil` with a named
-  /// board file, and otherwise an error.
+  /// The copies of board files that earlier hubs have left. If their folder is missing or cannot be used, the result is
+  /// `nil` with a named board file. Without one, that is an error, and so is a folder without a copy.
   private func boardInUse(_ path: SocketPath) throws -> BoardInUse? {
     let inUse: BoardInUse
     do throws(SocketError) {

@@ -4,7 +4,7 @@ import MCAP
 import Outputs
 import SystemPackage
 
-/// The destination of an export: standard output, or a file that appears only when it is complete.
+/// The destination of an export: standard output, a pipe or a device, or a file that appears only when it is complete.
 final class ExportOutput: TrackOutput {
   /// The path of the file; `nil` for standard output.
   private let path: String?

@@ -30,7 +30,8 @@ enum MeasurementFile: MeasurementTable {
       try CSVReader(path: path, required: Array(columns.prefix(7)), optional: Array(columns.dropFirst(7))))
   }
 
-  /// A receiver's fixes: t,lat,lon,alt, then the sigmas of the position, the velocity, its sigmas, and the quality.
+  /// A receiver's fixes: t,lat,lon,alt, then the sigmas of the position, the velocity, its sigmas, the heading and its
+  /// sigma, and the quality.
   static func fixes(_ path: String, device: String? = nil) throws(CommandError) -> MeasurementFile {
     if RecordedRows.isRecording(path) { return .recording(try RecordedRows(fixes: [path], device: device)) }
     let columns = RecordedRows.fixColumns

@@ -13,7 +13,7 @@ final class RecordTarget {
   /// Whether the destination is a file. Only a file can be repaired.
   let isFile: Bool
   private let isNew: Bool
-  /// The first bytes of the file, and the last ones.
+  /// The first eight bytes of the recording, and the last eight.
   private var first: [UInt8] = []
   private var last: [UInt8] = []
 

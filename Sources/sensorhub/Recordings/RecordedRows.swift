@@ -33,7 +33,7 @@ struct RecordedRows: MeasurementTable {
     row = []
   }
 
-  /// Whether a path is a recording, or a folder, which may contain recordings.
+  /// Whether a path is a recording, even a damaged one, or a folder, which may contain recordings.
   static func isRecording(_ path: String) -> Bool {
     var status = stat()
     guard stat(path, &status) == 0 else { return false }

@@ -11,7 +11,7 @@ import UBX
 final class ReceiverLogReplay {
   /// The receiver's ID.
   static let device = "gps"
-  /// The maximum number of sentences that are read in search of a date.
+  /// The maximum number of sentences and messages that are read in search of a date.
   private static let mostUndated = 10_000
 
   /// The size in bytes beyond which a group is continued in a new one.
@@ -31,7 +31,7 @@ final class ReceiverLogReplay {
   private let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
   private var framer = ReceiverFramer()
   private var clock = SentenceLogClock(date: nil)
-  /// The time of the last sentence.
+  /// The last time that the log contains.
   private(set) var endNanosecondsSince1970: Int64 = 0
   /// The groups that have been read; the next one to play is first. The last one may be incomplete.
   private var groups: [Group] = []

@@ -54,7 +54,7 @@ enum ReplayInput: ReplaySource {
     if case .recording(let recording, _) = self { (recording.badMessageCount, recording.badChunkCount) } else { (0, 0) }
   }
 
-  /// The period from the first message to the last, in nanoseconds since 1970.
+  /// The period from the first message to the end of the last file or of the log, in nanoseconds since 1970.
   func times(from first: ReplayedMessage) -> ClosedRange<Int64> {
     let start = first.utcNanosecondsSince1970
     let end: Int64 =

@@ -1,8 +1,8 @@
 import Hub
 
 extension Board {
-  /// The board without the parts that would affect this machine or others. A replay must not set the clock, record, run
-  /// hooks, or connect to a broker or a caster.
+  /// The board without the parts that would affect this machine or others. A replay must not set the clock, record, log
+  /// states, send datagrams, run hooks, make standing requests, use a pulse, or connect to a broker or a caster.
   var asReplayed: Board {
     var board = self
     board.record = nil
