@@ -139,7 +139,7 @@ public final class HubHost: Sendable {
     Deferred { [current] _ in current.value.fixes(on: schedule) }
   }
 
-  /// Fixes, as often as is necessary to keep the position's sigma below a bound.
+  /// Positions that stay within a bound of the truth (95 %), with as many fixes as that needs.
   func fixes(errorMetres: Double, within: Duration) -> Deferred<RequestedFix, Never> {
     following { $0.fixes(errorMetres: errorMetres, within: within) }
   }

@@ -9,7 +9,7 @@ import Publishing
 /// It checks when a device changes, and every two seconds while a device that a client needs has failed or measures
 /// nothing useful yet. Otherwise no timer repeats. The checks run on the timer's thread, never on a reader's.
 public final class ConditionFeed: Sendable {
-  /// A device with a problem.
+  /// A problem of a device or of the board file.
   struct Entry: Equatable, Sendable {
     var device: String
     var condition: DeviceCondition

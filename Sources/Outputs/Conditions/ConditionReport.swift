@@ -1,7 +1,7 @@
 import Hub
 import MonotonicTime
 
-/// A device's problem, as JSON and as one line to show.
+/// A problem of a device or of the board file, as JSON and as one line to show.
 public struct ConditionReport: Decodable, Equatable, Sendable {
   public var kind: String
   public var severity: String

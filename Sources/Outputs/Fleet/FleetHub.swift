@@ -55,7 +55,7 @@ public struct FleetHub: Sendable {
   public enum Report: String, CaseIterable, Sendable {
     case health, devices, fences, last
 
-    /// Whether a hub can have sent the payload, so that it can be passed on unchanged.
+    /// Whether a hub can have sent the payload, so that it can be passed on.
     public func isSound(_ payload: [UInt8]) -> Bool {
       guard StrictJSON.isObject(payload) else { return false }
       switch self {
@@ -77,7 +77,7 @@ public struct FleetHub: Sendable {
   static let status = "status"
 
   private var isOnlineSaid: Bool?
-  /// The reports as received, each a JSON object in one line.
+  /// The reports as received, but without control characters, each a JSON object in one line.
   public private(set) var reports: [Report: [UInt8]] = [:]
 
   public var isOnline: Bool { isOnlineSaid == true }

@@ -4,7 +4,7 @@ import Publishing
 /// The states of hubs for the viewers in this program. The viewers of one hub share one request, which keeps the hub
 /// awake as long as it has a viewer.
 final class FleetViews: Sendable {
-  /// The maximum number of hubs. Each one takes a connection to the broker.
+  /// The maximum number of hubs with viewers. Each one takes a connection to the broker.
   static let limit = 64
 
   private struct State {

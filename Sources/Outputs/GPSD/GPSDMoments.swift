@@ -29,7 +29,8 @@ final class GPSDMoments: Sendable {
     var attitudeTime = MonotonicUTCFilter()
     /// The time of the receiver's epoch at the previous state. Its values are not sent again.
     var lastEpoch: MonotonicInstant?
-    /// When the satellites were last sent before the other objects of their epoch.
+    /// When the satellites were last sent before the other objects of their epoch, or at first when satellites came at
+    /// all.
     var lastLead: MonotonicInstant?
     var cycle = Cycle()
   }

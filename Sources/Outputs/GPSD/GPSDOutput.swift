@@ -11,7 +11,8 @@ final class GPSDOutput: StreamOutput {
   let activations: GPSDActivations
   /// The objects of one moment with the attitude, for clients that watch all devices and request no rate of attitudes.
   let moments: GPSDMoments
-  /// The objects without the attitude, for clients that receive it at another rate, or that watch only the receiver.
+  /// The objects without the attitude, for clients that receive it at another rate, or that watch only the selected
+  /// receiver, and for boards without a receiver.
   let momentsOfReceiver: GPSDMoments
   /// Each attitude is encoded once for all clients.
   let attitude = SharedEncoding(lineEnd: "\r\n")
@@ -41,7 +42,8 @@ final class GPSDOutput: StreamOutput {
 
   var hub: Hub { host.hub.value }
   var board: Board { hub.board }
-  /// The time from one of the receiver's epochs to the next, as clients see it.
+  /// The time in seconds from one of the receiver's epochs to the next, as either group of clients has seen it; `nil`
+  /// before the second epoch.
   var cycleSeconds: Double? { moments.cycleSeconds ?? momentsOfReceiver.cycleSeconds }
   var device: String { hub.gpsdDevice }
 }

@@ -23,7 +23,7 @@ final class GPSDSession: StreamSession {
     var states: Subscription?
     var attitudes: Subscription?
     var attitudeRate: AttitudeRate?
-    /// The subscription to the one receiver that the client watches; `nil` if it receives the fused state.
+    /// The subscription to the one receiver that the client watches; `nil` otherwise.
     var epochs: Subscription?
     var epochsOf: GPSDDevice?
     var epochTime = MonotonicUTCFilter()
@@ -34,7 +34,7 @@ final class GPSDSession: StreamSession {
     var sentencesOf: String?
     var offsets: Subscription?
     var reminder: ScheduledAction?
-    /// The objects that the client receives; `nil` if it wants no positions.
+    /// The objects of the fused state that the client receives; `nil` if it receives none.
     var moments: GPSDMoments?
     /// Rejects positions that the client already has.
     var positionTime = MonotonicUTCFilter()

@@ -5,10 +5,10 @@ import NIOCore
 /// The connections of one server.
 ///
 /// Only event streams may last; every other connection is short. If there are too many connections, the one with the
-/// oldest last request is closed to admit the next one, unless it is an event stream. Connections without requests
-/// therefore cannot keep other clients out.
+/// oldest last request, event streams excepted, is closed to admit the next one. Connections without requests therefore
+/// cannot keep other clients out.
 final class HTTPConnections: Sendable {
-  /// The number of connections that event streams may not use.
+  /// The number of connections that event streams may not use, but at most half of all.
   private static let reserve = 64
   /// After this number of closed connections, `returnMemory` runs.
   private static let crowd = 64

@@ -30,14 +30,14 @@ final class FleetSession: Sendable {
   private static let mostRefusals = 32
 
   private struct State {
-    /// The stored address of the hub.
+    /// The stored address with this session's broker, topic and name; `nil` if none is stored.
     var known: FleetMemory.Address?
     /// The last report about the connection that was logged.
     var said: String?
     var lostCount = 0
     /// The refusals of topics that were logged.
     var refusals: Set<Refusal> = []
-    /// Whether the retained health message at the broker is this hub's own.
+    /// Whether the broker has sent this hub's own health message back.
     var hasHeardItself = false
     /// Whether another hub of the same name was logged.
     var hasSaidTwin = false
@@ -48,7 +48,7 @@ final class FleetSession: Sendable {
     var discovery: HomeAssistantDiscovery?
     /// Whether the announcement waits until Home Assistant has removed the entities of an earlier name.
     var holdsDiscovery = false
-    /// Whether the memory contains this address.
+    /// Whether this session has stored its address in the memory.
     var hasEntered = false
     /// The state of each earlier name.
     var formerNames: [String: FormerName] = [:]

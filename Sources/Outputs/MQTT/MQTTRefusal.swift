@@ -1,4 +1,4 @@
-/// A message that the broker refuses, although it accepts others.
+/// A message that is not published although others are: the broker refuses it, or it is too long for the hub.
 public struct MQTTRefusal: Equatable, Sendable {
   public enum Reason: Hashable, Sendable {
     case notAllowed

@@ -52,7 +52,7 @@ struct Outbox {
   /// Removes the next message to publish.
   mutating func next() -> Message? {
     if let topic = changed.popFirst() {
-      // An empty message, which clears a topic, is sent only once.
+      // An empty message clears a topic, and is not kept for later connections.
       return retained[topic]?.payload.isEmpty ?? true ? retained.removeValue(forKey: topic) : retained[topic]
     }
     guard let value = values.popFirst() else { return nil }

@@ -213,8 +213,8 @@ final class ViewerLeases: Sendable {
       receiveFix: { [sendFix] fix in sendFix(fix, key) })
   }
 
-  /// The holder of a lease: `mqtt phone 2 Hz`, or for a schedule `mqtt phone` and the schedule. The energy of all
-  /// viewers at a broker is counted for one client, because viewers choose a new name at each visit.
+  /// The holder of a lease: `mqtt phone 2 Hz`, or `mqtt phone` for a request without a rate. The energy of all viewers
+  /// at a broker is counted for one client, because viewers choose a new name at each visit.
   static func holder(_ viewer: String, _ interest: ViewerRequest) -> Holder {
     let (name, payer) = ("mqtt \(viewer)", Payer("mqtt"))
     let id = HolderID(named: name)

@@ -4,7 +4,8 @@ import Guarding
 import Hub
 
 /// Sends sentences, or messages of GDL 90, to one target in UDP datagrams, none of which is cut within a sentence or
-/// message. Sending never waits. A datagram that the kernel does not accept at once is dropped and counted.
+/// message, unless that alone is longer than a datagram. Sending never waits. A datagram that the kernel does not
+/// accept at once is dropped and counted.
 final class SentenceDatagrams: Sendable {
   private struct State {
     var descriptor: Int32 = -1

@@ -7,15 +7,15 @@ import HardwareIO
 /// devices. Connecting to `devices.sock` returns the known status, and wakes no device. A request on `record.sock`
 /// returns a recording.
 public struct SocketPath: Equatable, Sendable {
-  /// The socket that streams the fused state.
+  /// The path of the socket that streams the fused state.
   public var state: String
 
   public init(_ state: String) { self.state = state }
 
-  /// The socket that sends the status of the devices.
+  /// The path of the socket that sends the status of the devices.
   public var devices: String { directory + "devices.sock" }
 
-  /// The socket that streams a recording.
+  /// The path of the socket that streams a recording.
   public var record: String { directory + "record.sock" }
 
   private var directory: String { state.lastIndex(of: "/").map { String(state[...$0]) } ?? "" }

@@ -27,7 +27,7 @@ final class ReadingThreads: Sendable {
   /// Runs a closure that may wait for the disk, and returns its result.
   ///
   /// - Parameter isUnderWay: whether this continues a request that was accepted, and is therefore not refused
-  /// - Throws: 503 if there are too many requests at once
+  /// - Throws: 503 if too many requests wait, or if no thread can be started
   func run<Result: Sendable>(
     isUnderWay: Bool = false, _ body: @escaping @Sendable () -> Result
   ) async throws(HTTPError) -> Result {
