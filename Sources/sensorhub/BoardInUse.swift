@@ -62,7 +62,7 @@ struct BoardInUse {
   /// Whether an earlier hub could not switch every device off.
   var isLeft: Bool { leftovers.contains(where: folder.has) }
 
-  /// Whether a hub runs, was killed, or could not switch every device off.
+  /// Whether a hub runs, or an earlier one was killed or could not switch every device off.
   var isThere: Bool { folder.has(name) || isLeft }
 
   /// Whether this user lacks the permission to see if there is a copy.

@@ -86,7 +86,7 @@ enum DevicesOfHub {
 
   struct Report: Decodable {
     var devices: [Device]
-    /// The problems of the hub itself, such as an invalid board file.
+    /// The problems of the hub itself: an invalid board file.
     var conditions: [ConditionReport]?
 
     /// All problems, each with the name of its device, or `board file`.

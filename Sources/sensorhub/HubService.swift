@@ -188,7 +188,7 @@ struct HubService: Sendable {
     StateFolder.path.map { folder in FleetMemory(path: "\(folder)/fleet.json") { try? StateFolder.make(folder) } }
   }
 
-  /// The log line about the end of a hub whose devices are all off.
+  /// The log line about the end of a hub that has switched off all devices whose power lines it has driven.
   private static func end(of hub: Hub) -> String {
     if hub.board.devices.allSatisfy({ $0.power.switch == .none }) { return "stopped; the board has no power lines" }
     let undriven = hub.undrivenLines

@@ -19,7 +19,7 @@ enum StateFolder {
     return (environment("HOME") ?? registeredHome).map { "\($0)/.local/state/sensorhub" }
   }
 
-  /// The home in the user database. A process that was not started by a login has no HOME.
+  /// The home in the user database. A process that was not started by a login may have no HOME.
   private static var registeredHome: String? {
     var entry = passwd()
     var found: UnsafeMutablePointer<passwd>?

@@ -91,7 +91,7 @@ final class RemoteHub: WatchedHub {
   /// Connects to the broker, and publishes the request.
   ///
   /// - Parameters:
-  ///   - interest: the request in the hub's form; empty for a request that needs no device
+  ///   - interest: the request in the hub's form
   ///   - isOnSchedule: whether the request is for scheduled fixes
   init(
     _ place: BrokerURL, hub: String, _ options: BrokerOptions, interest: String, isOnSchedule: Bool = false

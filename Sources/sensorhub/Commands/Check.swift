@@ -155,7 +155,7 @@ struct Check: ParsableCommand {
   }
 
   /// Whether the board file is for this machine: it is the service's file, one of its devices exists in /dev here, or
-  /// none of its devices has a path in /dev, because all are simulated, for example.
+  /// none of its devices has a path in /dev. All may be simulated.
   private func isAt(_ board: Board, _ machine: MachineFiles) -> Bool {
     let paths = board.devices.map(\.path).filter { $0.hasPrefix("/dev/") }
     return paths.isEmpty || paths.contains { machine.has($0) }

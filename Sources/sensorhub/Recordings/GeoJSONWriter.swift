@@ -20,7 +20,7 @@ struct GeoJSONWriter: TrackWriter, ~Copyable {
   private var times = JSONWriter()
   private var sigmas = JSONWriter()
   private var hasLines = false
-  /// The previous point of the same segment.
+  /// The previous point.
   private var last: TrackPoint?
 
   init(_ output: ExportOutput, name: String) {

@@ -20,7 +20,7 @@ struct InertialRecording {
   private let mount: MountMatrix
   private let magneticMount: MountMatrix
   private let calibration: InertialCalibration
-  /// The median time between the first 1000 samples, in seconds; 0.01 if no two of them show an interval.
+  /// The median time between the first 1000 samples, in seconds; 0.01 if no time is later than the one before.
   let interval: Double
   /// The usual time between magnetic fields, in seconds; `nil` without a magnetometer.
   let magneticInterval: Double?
