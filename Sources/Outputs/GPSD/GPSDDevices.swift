@@ -95,11 +95,11 @@ extension GPSDReport {
   }
 }
 
-/// Known facts about the devices that are not in the board file.
+/// What is known about the devices besides the settings in the board file.
 struct GPSDActivity {
   /// When each active device became active, by device ID.
   var since: [String: UTCTime]
-  /// The time from one of the receiver's epochs to the next.
+  /// The time from one of the receiver's epochs to the next; `nil` before the second epoch.
   var cycleSeconds: Double?
 }
 

@@ -225,7 +225,7 @@ final class ViewerLeases: Sendable {
     return Holder("\(name) \(rate) Hz", id: id, payer: payer)
   }
 
-  /// Extends a lease to the end of a new request, if both requests ask for the same values.
+  /// Moves the end of a lease to that of a new request, if both requests ask for the same values.
   ///
   /// - Returns: `false` if there is no lease for these values
   private func renew(_ key: ViewerRequest.Key, _ timed: TimedRequest) -> Bool {
