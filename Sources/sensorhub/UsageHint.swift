@@ -49,7 +49,7 @@ enum UsageHint {
     return message[start.upperBound..<end]
   }
 
-  /// The first unknown option, whose value was taken as an argument.
+  /// A message about the first unknown option, whose value was taken as an argument; `nil` if all options are known.
   private static func optionMistake(in arguments: some Collection<String>) -> String? {
     let known = options(of: command(of: arguments))
     for argument in arguments {
