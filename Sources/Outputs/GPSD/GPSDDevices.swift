@@ -95,7 +95,7 @@ extension GPSDReport {
   }
 }
 
-/// What is known about the devices besides the settings in the board file.
+/// Facts about the devices at present; their settings are in the board file.
 struct GPSDActivity {
   /// When each active device became active, by device ID.
   var since: [String: UTCTime]
