@@ -3,10 +3,11 @@
 /// The buffer has the layout of the chunk in the file, so each message is copied only once. The message indexes are
 /// derived from the records when the chunk ends; until then they cost nothing. The buffer is reused for the next chunk.
 struct ChunkBuilder {
-  /// The chunk's record up to now. After `finish`, the message indexes follow it.
+  /// The chunk's record up to now, uncompressed. Its header is zeros until `finish`. After `addMessageIndexes`, the
+  /// message indexes follow.
   private(set) var bytes: [UInt8] = []
   private(set) var counts = MessageCounts()
-  /// The position of the next message index entry, by channel number.
+  /// Where the next message index entry of a channel goes in `bytes`, by channel number.
   private var cursors: [Int] = []
   /// The end of the records, where the message indexes begin.
   private var recordsEnd = ChunkBuilder.recordsStart
@@ -21,7 +22,7 @@ struct ChunkBuilder {
   var recordsByteCount: Int { recordsEnd - ChunkBuilder.recordsStart }
   var isEmpty: Bool { recordsByteCount == 0 }
   var records: ArraySlice<UInt8> { bytes[ChunkBuilder.recordsStart..<recordsEnd] }
-  /// The message indexes that `finish` has appended.
+  /// The message indexes that `addMessageIndexes` has appended, and what `append(behind:)` has added after them.
   var messageIndexes: ArraySlice<UInt8> { bytes[recordsEnd...] }
   /// The size of the chunk's record and its message indexes, uncompressed.
   var finishedByteCount: Int {
@@ -36,7 +37,7 @@ struct ChunkBuilder {
     counts.removeAll()
   }
 
-  /// Undoes `finish`, so that the chunk can grow again.
+  /// Removes the message indexes and everything after them, so that the chunk can grow again.
   mutating func reopen() { bytes.removeLast(bytes.count - recordsEnd) }
 
   /// Appends bytes that follow the chunk's message indexes. Call it after `finish`.
@@ -95,7 +96,8 @@ struct ChunkBuilder {
     }
   }
 
-  /// Calls `body` with the range of each record. The builder wrote these records itself, so they need no validation.
+  /// Calls `body` with the range of each record after the first `count` bytes of records. The builder wrote the records
+  /// itself or received them parsed, so they need no validation.
   private func forEachRecord(behind count: Int, _ body: (Range<Int>) -> Void) {
     var position = ChunkBuilder.recordsStart + count
     while position < recordsEnd {

@@ -5,7 +5,7 @@ import Glibc
 /// `@unchecked` is safe here: the context belongs to this value alone. The value cannot be copied, so only one thread
 /// at a time can use it, and it may be handed to another thread.
 struct ChunkCompressor: ~Copyable, @unchecked Sendable {
-  /// The chunk's record, followed by the message indexes.
+  /// The record of the compressed chunk, followed by its message indexes.
   private(set) var bytes: [UInt8]
 
   private let library: Zstandard
@@ -14,7 +14,7 @@ struct ChunkCompressor: ~Copyable, @unchecked Sendable {
 
   static let name = "zstd"
 
-  /// - Parameter library: `nil` if the library is not installed
+  /// - Parameter library: `nil` if the library is not installed; the initializer then throws `missingLibrary`
   init(level: Int, _ library: Zstandard?) throws(MCAPError) {
     guard let library else { throw .missingLibrary(ChunkCompressor.name) }
     guard let context = library.createContext() else { throw .system("compressing", errno: ENOMEM) }
@@ -36,8 +36,8 @@ struct ChunkCompressor: ~Copyable, @unchecked Sendable {
   /// Appends bytes that follow the chunk's message indexes. Call it after `finish`.
   mutating func append(behind bytes: [UInt8]) { self.bytes += bytes }
 
-  /// Compresses and finishes a chunk into `bytes`. Returns `nil`, and leaves the chunk unchanged, if compression does
-  /// not make it smaller.
+  /// Compresses and finishes a chunk into `bytes`. Returns `nil`, and leaves the chunk unchanged, if the compression
+  /// fails or does not make the chunk smaller.
   mutating func finish(_ chunk: inout ChunkBuilder, at offset: UInt64) -> MCAPChunkIndex? {
     let start = ChunkLayout(compression: ChunkCompressor.name, recordsByteCount: 0).byteCount
     // The buffer has the largest size at which compression is worthwhile. If more is needed, the library gives up.

@@ -10,8 +10,8 @@ struct ChunkDecompression: Sendable {
 
   /// Decompresses the records of a chunk.
   ///
-  /// The size given in the file is not trusted. It is first compared with the limit and with the compressed bytes, so
-  /// that a wrong size does not allocate memory.
+  /// The size given in the file is not trusted. It is first compared with the limit and, for Zstandard, with the size
+  /// that the compressed bytes state, so that a wrong size does not allocate memory.
   ///
   /// - Parameters:
   ///   - limit: the largest permitted size of the records in bytes

@@ -14,7 +14,7 @@ struct CutChunk {
     var range: Range<Int>
   }
 
-  /// The bytes of the records.
+  /// The bytes of the records that the file contains, at most `limit` of them.
   let bytes: [UInt8]
   private let header: ChunkHeader
   /// The file offset of the first byte in `bytes`.
@@ -22,7 +22,8 @@ struct CutChunk {
   /// The end of the file.
   private let end: UInt64
 
-  /// Returns `nil` for a chunk that is compressed or damaged; nothing can be recovered from it.
+  /// Returns `nil` for a chunk that is compressed or whose header is incomplete or damaged; nothing can be recovered
+  /// from it.
   init?(_ source: some MCAPSource, at offset: UInt64, limit: Int) throws(MCAPError) {
     let headerByteCount = Layout.prefixByteCount + Layout.chunkHeaderByteCount
     start = offset + UInt64(headerByteCount)

@@ -20,15 +20,16 @@ struct DataSectionScan<Source: MCAPSource> {
   private(set) var summary = MCAPSummary()
   /// The chunks, and the stretches of messages outside chunks, in file order.
   private(set) var parts: [Part] = []
-  /// The end of the last accepted record.
+  /// The file offset of the end of the last record that was accepted or left out.
   private(set) var end: UInt64 = 0
-  /// The end of the data section and its checksum, as stated in the file; the checksum is 0 if there is none.
+  /// The offset of the record that ends the data section, and the checksum in it; the checksum is 0 if there is none.
+  /// `nil` if the scan has found no such record.
   private(set) var dataEnd: (offset: UInt64, crc: UInt32)?
   /// Why nothing after `end` is read; `nil` if the data section is complete.
   private(set) var damage: MCAPError?
   /// The offset of a chunk that begins at `end` and that is incomplete only because the file ends or zeros follow.
   private(set) var cutChunkOffset: UInt64?
-  /// Whether the last record is a chunk without all of its message indexes.
+  /// Whether the damage follows a chunk of which at least one message index is missing.
   private(set) var lacksMessageIndexes = false
   private(set) var looseMessageCount: UInt64 = 0
   /// The damaged parts that are followed by more of the recording, and the error in the first of them.
@@ -47,19 +48,19 @@ struct DataSectionScan<Source: MCAPSource> {
   private var messageIndexesEnd: UInt64 = 0
   /// Parts already known to be damaged, in file order.
   private let damaged: [Range<UInt64>]
-  /// The state before the first record that was left out. It is kept until a later record confirms that the data after
-  /// the damage belongs to the recording. An array of at most one element, because a value cannot contain a value of
-  /// its own type.
+  /// The state before the first record that was left out. It is kept until a later chunk with a correct checksum
+  /// confirms that the data after the damage belongs to the recording. An array of at most one element, because a value
+  /// cannot contain a value of its own type.
   private var doubtful: [DataSectionScan] = []
 
   /// The size in bytes of the pieces in which messages outside chunks are read.
   private static var stretchByteCount: UInt64 { 1 << 20 }
 
   /// - Parameters:
-  ///   - limit: the size in bytes above which a record is not read
+  ///   - limit: the size in bytes above which a record is an error
   ///   - damaged: parts to leave out, in file order, each from the start of one record to the start of another
-  /// - Throws: `notMCAP`, `system`, `compressed` if a library is missing and the chunk may define channels,
-  ///   `tooLarge` when scanning for a repair
+  /// - Throws: `notMCAP`, `system`, `compressed` if the library for a chunk is missing, `tooLarge` when scanning for a
+  ///   repair
   init(_ source: Source, trust: Trust, limit: Int, leavingOut damaged: [Range<UInt64>] = []) throws(MCAPError) {
     self.source = source
     self.trust = trust
@@ -102,7 +103,7 @@ struct DataSectionScan<Source: MCAPSource> {
       }
     }
     closeMessageIndexes()
-    // No later record confirmed the data after the damage, so the records accepted since then are discarded.
+    // No later chunk confirmed the data after the damage, so the records accepted since then are discarded.
     if let before = doubtful.first { self = before }
     guard damage != nil else { return }
     if !trust.isOfOneRecording { withdrawBehindLastChunk() }
@@ -175,7 +176,7 @@ struct DataSectionScan<Source: MCAPSource> {
     return true
   }
 
-  /// Returns `false` at the end of the data section.
+  /// Accepts a record, or ignores one of an unknown kind. Returns `false` at the end of the data section.
   private mutating func take(_ opcode: UInt8, _ content: Range<UInt64>) throws(MCAPError) -> Bool {
     switch opcode {
     case Opcode.header: try take(header: content)
@@ -201,7 +202,8 @@ struct DataSectionScan<Source: MCAPSource> {
     return true
   }
 
-  /// Skips a damaged record and continues. The records after it remain doubtful until a later record confirms them.
+  /// Skips a record that is malformed, has a wrong checksum or names an unknown channel; throws any other error. The
+  /// records after it remain doubtful until a later chunk with a correct checksum confirms them.
   private mutating func passBy(_ record: Range<UInt64>, _ error: MCAPError) throws(MCAPError) {
     switch error {
     case .wrongChecksum, .malformed, .unknown: break
@@ -352,7 +354,8 @@ struct DataSectionScan<Source: MCAPSource> {
     }
   }
 
-  /// Message indexes have no checksum, so each entry must point to a message.
+  /// Accepts a message index of the last chunk. Message indexes have no checksum, so each entry must point to a message
+  /// with the channel and log time of the entry.
   private mutating func take(messageIndex content: Range<UInt64>) throws(MCAPError) {
     guard let chunk = indexedChunk, let last = summary.chunks.indices.last else { return }
     var fields = try fields(content, "message index")
@@ -393,7 +396,7 @@ struct DataSectionScan<Source: MCAPSource> {
     }
   }
 
-  /// Discards the records after the last chunk, because no checksum covers them.
+  /// Discards what follows the last chunk and its message indexes, because it may belong to an older recording.
   private mutating func withdrawBehindLastChunk() {
     guard header != nil else { return }
     // Without a chunk, only the header remains.

@@ -1,5 +1,5 @@
-/// The frame format of liblz4 (lz4frame.h, version 1), for reading files from other programs. The library is loaded
-/// when the first LZ4 chunk is read.
+/// The frame format of liblz4 (lz4frame.h, version 1), for reading files from other programs. The library is loaded on
+/// first use.
 ///
 /// The value contains only addresses of C functions, which never change. Several threads may therefore share it, each
 /// with a context of its own.
@@ -36,7 +36,7 @@ struct LZ4: Sendable {
     self.isError = isError
   }
 
-  /// Fills a buffer. Returns `false` if the compressed bytes are damaged or decompress to another size.
+  /// Decompresses bytes into a buffer. Returns `false` if the bytes are damaged or do not fill the buffer exactly.
   func decompress(_ compressed: UnsafeRawBufferPointer, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
     var context: OpaquePointer?
     guard isError(createContext(&context, LZ4.version)) == 0 else { return false }

@@ -24,7 +24,7 @@ struct LoadedChunk {
   let bytes: [UInt8]
   /// The position of the records in `bytes`.
   let records: Range<Int>
-  /// The file offset of the chunk's content, or of the first byte in `bytes`.
+  /// The file offset of the chunk's content, or of the stretch.
   let offset: UInt64
   let header: ChunkHeader?
   private let location: RecordLocation

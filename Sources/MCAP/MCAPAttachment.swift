@@ -88,13 +88,13 @@ extension MCAPAttachmentIndex {
 extension MCAPAttachmentIndex {
   /// Reads an attachment's fields without its data, which may have any size.
   ///
-  /// - Returns: the fields, and the number of bytes before the checksum; a later version of the format may add bytes
-  ///   after that
+  /// - Returns: the fields, and the number of content bytes before the checksum; a later version of the format may add
+  ///   bytes after the checksum
   static func head(
     of content: Range<UInt64>, in source: some MCAPSource, recordOffset: UInt64, limit: Int
   ) throws(MCAPError) -> (index: MCAPAttachmentIndex, byteCount: UInt64) {
     let byteCount = content.upperBound - content.lowerBound
-    // Names are usually short. A record with a longer name is read as a whole.
+    // Names are usually short. Fields before the data that exceed 64 KiB count as malformed.
     let head = try source.bytes(at: content.lowerBound, count: Int(min(byteCount, UInt64(min(limit, 1 << 16)))))
     var fields = RecordReader(head, 0..<head.count, name: "attachment", offset: recordOffset)
     let logTime = try fields.integer(UInt64.self)

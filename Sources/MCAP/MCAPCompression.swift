@@ -2,7 +2,7 @@
 public enum MCAPCompression: Equatable, Sendable {
   case none
   /// Zstandard. Level 1 is the fastest and the usual choice; level 19 takes a hundred times as long to save a few
-  /// percent.
+  /// percent. A writer limits the level to 1...19.
   case zstd(level: Int = 1)
 
   /// Whether this machine supports the compression. Zstandard requires libzstd.so.1; the call looks for it.

@@ -9,13 +9,13 @@ public enum MCAPError: Error, Equatable, Sendable {
   /// A part of the file violates the format. The offset is that of the record that contains the part.
   case malformed(String, offset: UInt64)
   /// The checksum of a part of the file is wrong, so the part has changed since it was written. The offset is that of
-  /// the record.
+  /// the record, the sealed piece or the summary; for the data section, it is that of its end record.
   case wrongChecksum(String, offset: UInt64)
   /// A chunk has an unsupported compression, or its library is missing. The offset is that of the chunk.
   case compressed(String, offset: UInt64)
   /// The writer's compression requires a library that is not installed.
   case missingLibrary(String)
-  /// A record, or the data needed in memory at the same time, exceeds the limit.
+  /// A record, one of its fields, or the data needed in memory at the same time exceeds the limit, in bytes.
   case tooLarge(String, byteCount: UInt64, limit: UInt64)
   /// The schema or channel does not exist.
   case unknown(String, id: UInt16)

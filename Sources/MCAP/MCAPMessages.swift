@@ -18,7 +18,7 @@ public struct MCAPMessages<Source: MCAPSource> {
   private var heldByteCount = 0
   private var skipped: (channelIDs: Set<UInt16>, before: UInt64) = ([], 0)
 
-  /// The matching messages of one chunk.
+  /// The matching messages of one part.
   private struct LoadedMessages {
     struct Location {
       var logTimeNanoseconds: UInt64
@@ -56,7 +56,7 @@ public struct MCAPMessages<Source: MCAPSource> {
   }
 
   /// Declares messages of some channels before a log time irrelevant. From now on, chunks that contain only irrelevant
-  /// messages are not read. Irrelevant messages from other chunks are still returned.
+  /// messages according to the summary are not read. Irrelevant messages from other chunks are still returned.
   public mutating func skip(_ channelIDs: Set<UInt16>, beforeNanoseconds logTime: UInt64) {
     skipped = (channelIDs, logTime)
   }
@@ -68,7 +68,8 @@ public struct MCAPMessages<Source: MCAPSource> {
 
   /// Returns the next message, or `nil` after the last one.
   ///
-  /// - Throws: if a chunk is damaged or its compression is not supported; the next call continues after that chunk
+  /// - Throws: if a chunk cannot be read, is damaged, exceeds the memory limit, or has a compression that is not
+  ///   supported; the next call continues after that chunk
   public mutating func next() throws(MCAPError) -> MCAPMessage? {
     while true {
       if let part = pending.last, loaded.first.map({ mustLoad(part, before: $0) }) ?? true {

@@ -1,5 +1,5 @@
-/// Reads an MCAP file. Uses the file's summary, or reads through the whole file once if the summary is missing or
-/// damaged.
+/// Reads an MCAP file. Uses the file's summary, or reads through the whole file once if the summary is missing,
+/// incomplete or damaged.
 ///
 /// ```swift
 /// let reader = try MCAPReader(MCAPFileSource(path: "trip.mcap"))
@@ -32,8 +32,8 @@ public struct MCAPReader<Source: MCAPSource> {
   /// - Parameters:
   ///   - memoryLimitByteCount: the most memory to use for a record or for overlapping chunks; exceeding it is an error
   ///   - before: the scan of the same file when it was shorter; only data written since then is scanned
-  /// - Throws: if the file is not an MCAP file, cannot be read, or has chunks that must be decompressed to find its
-  ///   channels while the library is missing
+  /// - Throws: if the file is not an MCAP file, cannot be read, has no intact header, or has chunks that must be
+  ///   decompressed to find its channels while the library is missing
   public init(
     _ source: Source, memoryLimitByteCount: Int = 256 << 20, after before: MCAPScan? = nil
   ) throws(MCAPError) {
@@ -120,7 +120,7 @@ public struct MCAPReader<Source: MCAPSource> {
     guard summaryStart <= summaryEnd, summaryEnd <= footerOffset else { throw footer.malformed }
 
     let checked = try source.content(summaryStart..<source.byteCount, "summary", limit: limit)
-    // The checksum covers everything except itself and the magic bytes.
+    // The checksum covers everything from the start of the summary up to the checksum itself.
     let checkedCount = checked.count - Layout.magic.count - 4
     guard crc == 0 || crc == CRC32.of(checked, 0..<checkedCount) else {
       throw .wrongChecksum("summary", offset: summaryStart)
@@ -128,14 +128,14 @@ public struct MCAPReader<Source: MCAPSource> {
     return try MCAPSummary(checked, 0..<Int(summaryEnd - summaryStart), offset: summaryStart)
   }
 
-  /// The error for chunks that are intact but need a decompression library that is not installed; `nil` if all chunks
-  /// can be read.
+  /// The error for the first chunk that this machine cannot decompress, because the library is not installed or the
+  /// compression is not supported; `nil` if there is no such chunk.
   public var missingDecompression: MCAPError? {
     let chunk = summary.chunks.first { !MCAPCompression.isReadable($0.compression) }
     return chunk.map { .compressed($0.compression, offset: $0.offset) }
   }
 
-  /// Returns the matching messages. Chunks without matching messages are not read.
+  /// Returns the matching messages. Chunks that have none according to the summary are not read.
   ///
   /// - Parameters:
   ///   - logTimesNanoseconds: the log times to include, without the upper bound; `nil` for all

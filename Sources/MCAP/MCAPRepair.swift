@@ -3,10 +3,10 @@ import Glibc
 /// A plan for repairing a file that was cut by a crash or a power failure: which bytes to keep, which to append, and
 /// which damaged parts readers must skip.
 ///
-/// A repair keeps complete chunks, and the messages of an uncompressed chunk up to the point at which the file ends.
-/// It rebuilds the rest: missing message indexes of the last chunk, the end of the data section, the summary and the
-/// footer. A damaged piece or chunk does not affect the pieces after it. Zeros at the end of the file are not treated
-/// as records; they occur in files whose size was set before the data was written.
+/// A repair keeps complete records, and the messages of an uncompressed chunk up to the point at which the file ends.
+/// It rebuilds the rest: a header that was cut, missing message indexes of the last chunk, the end of the data section,
+/// the summary and the footer. A damaged piece or chunk does not affect the pieces after it. Zeros at the end of the
+/// file are not treated as records; they occur in files whose size was set before the data was written.
 public struct MCAPRepair: Equatable, Sendable {
   /// The number of bytes kept from the start of the file. They stay unchanged, except for the damaged parts among them.
   public var keptByteCount: UInt64
@@ -31,8 +31,9 @@ public struct MCAPRepair: Equatable, Sendable {
   ///     chunk with messages is on the disk, such a file still counts as the older recording. Pass `false` for a file
   ///     that was only appended to; less is then lost. Has no effect on a sealed file (`MCAPBlocks`): exactly the data
   ///     confirmed by its last seal belongs to it, and the data after that does not count as lost.
-  ///   - memoryLimitByteCount: the size above which a chunk is an error
-  /// - Throws: if the file is not an MCAP file, cannot be read, or has chunks whose compression needs a missing library
+  ///   - memoryLimitByteCount: the size above which a record is an error
+  /// - Throws: if the file is not an MCAP file, cannot be read, has a damaged header, a record above the limit, or
+  ///   chunks whose compression needs a missing library
   public init(
     of source: some MCAPSource, isRecycled: Bool, memoryLimitByteCount: Int = 256 << 20
   ) throws(MCAPError) {
@@ -219,7 +220,7 @@ public struct MCAPRepair: Equatable, Sendable {
     return builder
   }
 
-  /// Adds the complete records of a chunk that was cut.
+  /// Adds the complete records of a chunk that was cut to a builder, and its schemas and channels to the summary.
   private static func recover(
     from source: some MCAPSource, at offset: UInt64, zeros: UInt64, limit: Int, into builder: inout ChunkBuilder,
     _ summary: inout MCAPSummary

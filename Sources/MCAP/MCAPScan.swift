@@ -1,8 +1,8 @@
-/// The result of scanning a file without a summary. A later scan of the same file, which may still be growing,
+/// The result of scanning a file without a usable summary. A later scan of the same file, which may still be growing,
 /// continues from here.
 public struct MCAPScan: Sendable {
-  /// The number of bytes at the start of a file that identify the file. They include the header, the first seal and the
-  /// metadata of the recording.
+  /// The number of bytes at the start of a file that identify the file. They usually include the header, the first seal
+  /// and the metadata of the recording.
   private static let beginningByteCount: UInt64 = 4096
 
   let header: MCAPHeader

@@ -13,7 +13,8 @@ public protocol MCAPSource {
 extension MCAPSource {
   /// The memory limit for reading this source, in bytes, at most `wanted`. It is 200 times the size of the source, plus
   /// 16 MiB, so that a small file from an untrusted sender cannot use hundreds of megabytes. Real files need less:
-  /// measurements are compressed to a twentieth at best, and those of a board that stands still all day to a hundredth.
+  /// measurements are usually compressed to a twentieth at best, and those of a board that stands still all day to a
+  /// hundredth.
   func memoryLimit(_ wanted: Int) -> Int {
     let least: UInt64 = 16 << 20
     let (product, isTooMuch) = byteCount.multipliedReportingOverflow(by: 200)

@@ -1,4 +1,4 @@
-/// The numbers of records in a file, by kind.
+/// The numbers of records in a file by kind, and the time span of its messages.
 public struct MCAPStatistics: Equatable, Sendable {
   public var messageCount: UInt64 = 0
   public var schemaCount: UInt16 = 0

@@ -9,12 +9,12 @@
 /// ```
 ///
 /// Data that has reached the sink can be read or repaired even if the file is never finished: a chunk and its indexes
-/// are written as one piece. Schemas and channels are written to the chunk of the first message that uses them.
+/// are written as one piece. A schema or channel is written to the chunk that is being filled when you add it.
 ///
-/// A message is copied into a buffer that is allocated once. Appending a message allocates nothing unless a channel
-/// was added or the message is larger than a chunk. If the sink fails, no data is lost: the call throws without
-/// accepting its message, earlier messages stay in the buffer, which does not grow beyond the size of a chunk, and
-/// the next call tries again.
+/// A message is copied into a buffer that is allocated once. Appending a message allocates nothing unless it ends a
+/// chunk, a channel was added or the message is larger than a chunk. If the sink fails, no data is lost: the call
+/// throws without accepting its message, earlier messages stay in the buffer, which does not grow beyond the size of a
+/// chunk, and the next call tries again.
 ///
 /// Times are in nanoseconds since an epoch that the caller chooses, usually 1970.
 public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
@@ -287,7 +287,8 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
     guard !isFinished else { return }
     try flush()
     if chunk.recordsByteCount > repeatedByteCount {
-      // The summary only repeats records of the data section, so channels without messages are written there first.
+      // The summary only repeats records of the data section, so schemas and channels without messages are written to
+      // the data section first.
       try MCAPWriter.hand(Array(chunk.records), to: &sink, &byteCount, &crc)
       chunk.removeAll()
     }

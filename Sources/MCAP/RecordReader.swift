@@ -111,7 +111,7 @@ struct RecordSequence {
     self.init(bytes, range, .bytesFrom(offset))
   }
 
-  /// - Throws: `malformed` if the next record is incomplete
+  /// - Throws: `malformed` if the next record is incomplete or has the opcode 0
   mutating func next() throws(MCAPError) -> Record? {
     if position == end { return nil }
     var prefix = reader("record", position..<end)

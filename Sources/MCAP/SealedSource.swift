@@ -1,5 +1,6 @@
 /// The part of a source that belongs to its file. In a sealed file, this part ends at the last seal or at the end of
-/// the data section, and excludes damaged pieces. If the file is not sealed, this part is the whole file.
+/// the data section, and `damaged` lists the damaged pieces in it. If the file is not sealed, this part is the whole
+/// file.
 ///
 /// The rest of a sealed file may be an incomplete write, or the remains of an older file.
 struct SealedSource<Base: MCAPSource>: MCAPSource {

@@ -1,5 +1,4 @@
-/// The functions of libzstd that chunks need (zstd.h, version 1). The library is loaded when a chunk is first
-/// compressed or decompressed.
+/// The functions of libzstd that chunks need (zstd.h, version 1). The library is loaded on first use.
 ///
 /// The value contains only addresses of C functions, which never change. Several threads may therefore share it, each
 /// with buffers and contexts of its own.
@@ -53,7 +52,7 @@ struct Zstandard: Sendable {
     }
   }
 
-  /// Fills a buffer. Returns `false` if the compressed bytes are damaged or decompress to another size.
+  /// Decompresses bytes into a buffer. Returns `false` if the bytes are damaged or do not fill the buffer exactly.
   func decompress(_ compressed: UnsafeRawBufferPointer, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
     let count = decompress(buffer.baseAddress, buffer.count, compressed.baseAddress, compressed.count)
     return isError(count) == 0 && count == buffer.count
