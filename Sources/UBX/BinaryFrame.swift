@@ -6,7 +6,7 @@ public struct BinaryFrame {
   public enum Format: UInt8, Sendable {
     /// u-blox: `B5 62`, class, identifier, length, payload, Fletcher's checksum in 8 bits.
     case ubx
-    /// AllyStar's and Quectel's CASIC: `BA CE`, length, class, identifier, payload, the sum of its words.
+    /// CASIC: `BA CE`, length, class, identifier, payload, the sum of its words.
     case casic
     /// Corrections: `D3`, length in 10 bits, payload, CRC-24Q.
     case rtcm3

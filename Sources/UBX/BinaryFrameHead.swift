@@ -1,4 +1,4 @@
-/// The kind and the length of a message, as its first bytes claim them.
+/// The protocol of a message and its length, as its first bytes claim them.
 struct BinaryFrameHead {
   enum Reading {
     /// The bytes are not a message.
@@ -31,10 +31,10 @@ struct BinaryFrameHead {
   let payload: Range<Int>
   /// The length of the whole message.
   let byteCount: Int
-  /// Whether a complete frame inside the message would prove that its length is wrong. A bit error in the length of
-  /// such a message would delay many bytes, and messages of this kind contain no other messages. The message's own
-  /// checksum does not matter, so the result does not depend on how reads divide the bytes. The framer waits for the
-  /// claimed end of all other messages.
+  /// Whether a complete frame inside the message would prove that its length is wrong. This applies to messages longer
+  /// than `FrameWitness.longest` whose class carries no texts or files: a bit error in their length would delay many
+  /// bytes, and they contain no other messages. The message's own checksum does not matter, so the result does not
+  /// depend on how reads divide the bytes. The framer waits for the claimed end of all other messages.
   let isDoubtful: Bool
 
   /// The position of the next byte that may begin a message, or the end if there is none.

@@ -2,22 +2,23 @@
 ///
 /// A message counts once its checksum is right. Until then its first byte may be noise: if the checksum is wrong, the
 /// search continues after that byte, so no byte that follows is lost. Nor are the following bytes delayed for long. A
-/// bit error in a length may claim kilobytes, but the possible lengths of each kind are known (`MessageLength`), and a
-/// complete frame inside a long message proves that the claim is wrong (`FrameWitness`). Complete messages are passed
-/// on in place. Only a message that a read divides is copied.
+/// bit error in a length may claim kilobytes, but the possible lengths of the common kinds are known (`MessageLength`),
+/// and a complete frame inside a long message proves that the claim is wrong (`FrameWitness`). Complete messages are
+/// passed on in place. Only a message that a read divides is copied.
 public struct BinaryFramer: ~Copyable, Sendable {
   /// The numbers of messages that the framer has found since it was created.
   public struct Counters: Equatable, Sendable {
     /// The messages that were passed on.
     public var messages = 0
-    /// The number of apparent messages with a wrong checksum.
+    /// The apparent messages that have a wrong checksum or contain a complete frame.
     public var badChecksum = 0
   }
 
   /// The pieces of a stream.
   public enum Piece {
     case message(BinaryFrame)
-    /// Sentences or noise of one read, and the duration without bytes before it, nanoseconds.
+    /// Sentences or noise of one read, the time of that read, and the duration without bytes before it, both in
+    /// nanoseconds.
     case other(UnsafeBufferPointer<UInt8>, readAt: Int64, silence: Int64)
   }
 
@@ -38,7 +39,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
     spare.reserveCapacity(2 * BinaryFrameHead.longestFrame)
   }
 
-  /// Whether a message is incomplete.
+  /// Whether the framer holds the beginning of an incomplete message.
   public var isInside: Bool { !carried.isEmpty }
 
   /// Takes the next bytes of the stream.

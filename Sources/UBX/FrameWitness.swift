@@ -4,7 +4,7 @@
 /// The search finds only short frames. It examines each byte once. The bytes from the first incomplete short frame on
 /// are examined again with each read.
 struct FrameWitness: Sendable {
-  /// The maximum length of a frame that counts as a proof, in bytes: three tenths of a second at 9600 baud.
+  /// The maximum length of a frame that counts as a proof, in bytes: about three tenths of a second at 9600 baud.
   static let longest = 272
 
   /// No complete frame begins before this position.
@@ -12,7 +12,7 @@ struct FrameWitness: Sendable {
 
   mutating func removeFirst(_ count: Int) { resolved = max(0, resolved - count) }
 
-  /// Whether a complete frame begins after one byte and ends before another.
+  /// Whether a complete frame of at most `longest` bytes begins after position `lower` and ends at `upper` or earlier.
   mutating func isFound(in bytes: UnsafeBufferPointer<UInt8>, behind lower: Int, before upper: Int) -> Bool {
     var index = max(resolved, lower + 1)
     let end = min(bytes.count, upper)
@@ -63,8 +63,8 @@ struct FrameWitness: Sendable {
     }
   }
 
-  /// Searches for a sentence: an address of letters and digits, fields, and a correct checksum. A checksum of eight
-  /// bits alone would often match by chance.
+  /// Searches for a sentence: an address of at least four letters and digits, fields, and a correct checksum. A
+  /// checksum of eight bits alone would often match by chance.
   private static func sentence(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Reading {
     var sum: UInt8 = 0
     var addressLength: Int?

@@ -1,5 +1,5 @@
 /// The possible lengths of messages by kind. Any other length is a bit error, and the framer does not wait for such a
-/// message.
+/// message. A kind that is not listed may have any length.
 ///
 /// The lengths are from the interface descriptions of protocols 13 to 34. Older protocols have shorter messages, and an
 /// empty message is a request.

@@ -48,9 +48,9 @@ public struct CASICMessage: Equatable, Sendable {
 
   /// The known time and position of a receiver, for AID-INI.
   public struct Assistance: Sendable {
-    /// The GPS time when the message arrives: weeks since 1980-01-06, and seconds in the week.
+    /// The GPS time when the message arrives: weeks since 1980-01-06, seconds in the week, and the standard deviation.
     public var time: (week: UInt16, seconds: Double, sigmaSeconds: Double)?
-    /// The position; the altitude is above the ellipsoid, and `nil` if unknown.
+    /// The position and its standard deviation; the altitude is above the ellipsoid, and `nil` if unknown.
     public var place: (latitudeDegrees: Double, longitudeDegrees: Double, altitudeMetres: Double?, sigmaMetres: Double)?
 
     public init() {}

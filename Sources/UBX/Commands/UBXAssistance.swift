@@ -40,7 +40,8 @@ extension UBXMessage {
     return scaled.magnitude < 2e9 ? Int32(scaled) : 0
   }
 
-  /// The request for MGA-DBD. The receiver sends each item of its data in a message that only the receiver understands.
+  /// The request for MGA-DBD. The receiver sends each item of its navigation database in a message that only the
+  /// receiver understands.
   public static let databaseRequest = UBXMessage(UBXCommandKind.mgaDBD)
 
   /// MGA-DBD with a payload that the receiver sent earlier.

@@ -1,4 +1,5 @@
-/// The messages that query and configure a receiver, by class and identifier.
+/// The messages that configure, query, assist, restart or put to sleep a receiver, and their acknowledgements, by class
+/// and identifier.
 public enum UBXCommandKind {
   public static let rxmPMREQ: UInt16 = 0x0241
   public static let ackNAK: UInt16 = 0x0500

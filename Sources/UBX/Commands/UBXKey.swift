@@ -30,7 +30,7 @@ public struct UBXKey: Hashable, Sendable, RawRepresentable {
   public static let glonass = UBXKey(rawValue: 0x1031_0025)
 }
 
-/// The ports of a receiver that a host can use.
+/// The ports of a receiver whose output the program configures by keys.
 public enum UBXPort: Sendable {
   case uart1
   case usb
@@ -39,7 +39,8 @@ public enum UBXPort: Sendable {
   public var sendsUBX: UBXKey { UBXKey(rawValue: self == .uart1 ? 0x1074_0001 : 0x1078_0001) }
   public var sendsNMEA: UBXKey { UBXKey(rawValue: self == .uart1 ? 0x1074_0002 : 0x1078_0002) }
 
-  /// The key of a message's rate in epochs; 0 means never.
+  /// The key of a message's rate on the port, in epochs per message; the value 0 means never. `nil` if the message has
+  /// no such key.
   public func rate(of output: UBXOutput) -> UBXKey? {
     // The keys of one message are consecutive: I2C, UART1, UART2, USB, SPI.
     output.uart1Rate.map { UBXKey(rawValue: $0 + (self == .uart1 ? 0 : 2)) }

@@ -12,7 +12,7 @@ extension UBXMessage {
     return UBXMessage(UBXCommandKind.cfgRATE, payload)
   }
 
-  /// CFG-MSG: the rate of a message on the present port, in epochs; 0 means never.
+  /// CFG-MSG: the rate of a message on the present port, in epochs per message; 0 means never.
   public static func rate(of output: UBXOutput, _ rate: UInt8) -> UBXMessage {
     UBXMessage(UBXCommandKind.cfgMSG, [UInt8(output.kind >> 8), UInt8(output.kind & 0xFF), rate])
   }
@@ -34,7 +34,8 @@ extension UBXMessage {
     UBXMessage(UBXCommandKind.cfgPMS, [0, setup, 0, 0, 0, 0, 0, 0])
   }
 
-  /// CFG-CFG: saves the present configuration in all permanent memories of the receiver.
+  /// CFG-CFG: saves the present configuration in the receiver's battery-backed RAM, flash and EEPROM, as far as it has
+  /// them.
   public static let save = UBXMessage(
     UBXCommandKind.cfgCFG, [0, 0, 0, 0, 0x1F, 0x1F, 0, 0, 0, 0, 0, 0, 0x07])
 }

@@ -10,8 +10,9 @@ public enum FusionMode: UInt8, Sendable {
   case disabled = 3
 }
 
-/// ESF-STATUS: the fusion mode, and the state of each sensor; 16 bytes, and 4 for each sensor (interface descriptions
-/// of NEO-M8U and ZED-F9R, UBX-ESF-STATUS). Other messages carry the measurements of the sensors (ESF-MEAS, ESF-INS).
+/// The fusion mode from ESF-STATUS, which also has the state of each sensor; 16 bytes, and 4 for each sensor (interface
+/// descriptions of NEO-M8U and ZED-F9R, UBX-ESF-STATUS). Other messages carry the measurements of the sensors
+/// (ESF-MEAS, ESF-INS).
 public struct FusionStatus {
   public let mode: FusionMode
 

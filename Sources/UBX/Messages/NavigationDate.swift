@@ -11,7 +11,7 @@ public struct NavigationDate: Equatable, Sendable {
   public let nanosecond: Int
 
   /// Reads year, month, day, hour, minute and second in seven bytes; `nil` unless both date and time are marked as
-  /// valid.
+  /// valid and each field is in its range.
   init?(_ payload: LittleEndianBytes, year: Int, validity: UInt8, nanoseconds: Int) {
     guard validity & 3 == 3 else { return nil }
     self.init(

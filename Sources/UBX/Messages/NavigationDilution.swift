@@ -15,7 +15,7 @@ public struct NavigationDilution {
   }
 }
 
-/// NAV-COV: the covariances of the errors of position and velocity; 64 bytes.
+/// The variances of position and velocity from NAV-COV, which also has their covariances; 64 bytes.
 public struct NavigationCovariance {
   public let timeOfWeekMilliseconds: UInt32
   /// The variances north, east, down in square metres; `nil` if unknown.
@@ -31,7 +31,8 @@ public struct NavigationCovariance {
     velocityVariances = payload.uint8(6) == 1 ? NavigationCovariance.diagonal(payload, at: 40) : nil
   }
 
-  /// Reads the diagonal of six numbers, row by row; `nil` for a value that cannot be a variance.
+  /// Reads the diagonal of a symmetric matrix that is stored as six numbers, row by row; `nil` if one of the diagonal
+  /// cannot be a variance.
   private static func diagonal(_ payload: LittleEndianBytes, at start: Int) -> SIMD3<Double>? {
     let values = SIMD3(
       Double(payload.float(start)), Double(payload.float(start + 12)), Double(payload.float(start + 20)))

@@ -19,7 +19,7 @@ public struct NavigationPVT {
   public let isPositionValid: Bool
   public let isDifferential: Bool
   public let carrier: Carrier
-  /// The number of used satellites; `nil` if the message has none.
+  /// The number of satellites in the solution; `nil` in HNR-PVT, which does not state it.
   public let satellitesUsed: UInt8?
   public let longitudeDegrees: Double
   public let latitudeDegrees: Double

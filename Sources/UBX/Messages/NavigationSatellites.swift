@@ -1,4 +1,4 @@
-/// NAV-SAT and, for receivers up to protocol 13, NAV-SVINFO: the satellites in view.
+/// NAV-SAT and, for receivers up to protocol 14, NAV-SVINFO: the satellites in view.
 public struct NavigationSatellites {
   public struct Entry {
     /// u-blox's number of the system; `nil` in NAV-SVINFO, whose satellite numbers identify it.

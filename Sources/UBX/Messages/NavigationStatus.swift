@@ -1,4 +1,4 @@
-/// NAV-STATUS: the kind of a solution, and the detection of spoofing; 16 bytes.
+/// NAV-STATUS: the kind of a solution, the detection of spoofing, and the times since the receiver's start; 16 bytes.
 public struct NavigationStatus {
   public let timeOfWeekMilliseconds: UInt32
   public let fixType: NavigationFixType
