@@ -32,7 +32,7 @@ extension Velocity {
     (northMetresPerSecond * northMetresPerSecond + eastMetresPerSecond * eastMetresPerSecond).squareRoot()
   }
 
-  /// The course in degrees from true north, 0 to 360.
+  /// The course in degrees from true north, 0 to less than 360.
   public var trackDegrees: Double {
     Angle.onCircle(atan2(eastMetresPerSecond, northMetresPerSecond) * 180 / .pi)
   }

@@ -12,7 +12,8 @@ extension SatelliteNumber {
     }
   }
 
-  /// The number in GSA and GSV: GPS 1 to 32, SBAS 33 to 64, GLONASS 65 to 99, and other systems from 1.
+  /// The number in GSA and GSV: GPS 1 to 32, SBAS 33 to 64, GLONASS from 65, IMES from 173, and the other systems from
+  /// 1.
   public var nmeaNumber: Int {
     switch system {
     case .gps, .galileo, .beidou, .qzss, .navic: Int(vehicle)

@@ -1,7 +1,7 @@
 import UBX
 
-/// Finds the sentences and binary messages that a receiver sends: NMEA 0183, UBX, CASIC and RTCM 3 in one stream, in
-/// any order, with noise between them.
+/// Finds the sentences and binary messages that a receiver sends: NMEA 0183, Unicore's heading log, UBX, CASIC and RTCM
+/// 3 in one stream, in any order, with noise between them.
 public struct ReceiverFramer: ~Copyable, Sendable {
   /// A complete sentence or message.
   public enum Frame {
@@ -16,7 +16,7 @@ public struct ReceiverFramer: ~Copyable, Sendable {
 
   public var sentences: SentenceFramer.Counters { text.counters }
   public var messages: BinaryFramer.Counters { binary.counters }
-  /// Whether all sentences of this receiver have a checksum.
+  /// Whether this receiver has sent a sentence with a checksum. A sentence without one then counts as damaged.
   public var expectsChecksums: Bool { text.expectsChecksums }
 
   /// Takes the next bytes of the stream.

@@ -22,7 +22,7 @@ public enum SatelliteSystem: UInt8, Equatable, Sendable {
     }
   }
 
-  /// The single system of a talker; `nil` for GP (which also numbers SBAS and QZSS) and GN.
+  /// The single system of a talker; `nil` for GP (which also numbers SBAS and QZSS), GN and all other talkers.
   init?(talker: Talker) {
     switch talker {
     case .galileo: self = .galileo
@@ -41,8 +41,8 @@ public enum SatelliteSystem: UInt8, Equatable, Sendable {
 /// system), in NMEA's extended ranges (33 SBAS, 65 GLONASS, 193 QZSS, 301 Galileo, 401 BeiDou), and in ranges of their
 /// own (Quectel's 101 Galileo and 201 BeiDou). This type maps all of them to one number.
 public struct SatelliteNumber: Equatable, Hashable, Sendable {
-  /// The number, unique over all systems: 1 to 32 GPS, 33 to 64 and 120 to 158 SBAS, 65 to 96 GLONASS, 193 to 202 QZSS,
-  /// 301 and up Galileo, 401 and up BeiDou, 501 and up NavIC.
+  /// The number, unique over all systems: 1 to 32 GPS, 33 to 64 and 120 to 158 SBAS, 65 and up GLONASS, 173 to 182
+  /// IMES, 193 and up QZSS, 301 and up Galileo, 401 and up BeiDou, 501 and up NavIC.
   public var extended: UInt16
   public var system: SatelliteSystem
   /// The number inside the system.

@@ -8,7 +8,7 @@ public enum SentenceWriter {
   }
 }
 
-/// Formats numbers for sentences. A missing number becomes an empty field.
+/// Formats numbers, times, dates and coordinates for sentences.
 public enum SentenceField {
   /// The number with fixed decimals; empty if the value is not a number, or its magnitude is 1e9 or more.
   public static func fixed(_ value: Double, _ decimals: Int) -> String {

@@ -65,8 +65,8 @@ private struct SphericalPoint {
 
   /// The field north, east, down on the sphere, in nanotesla.
   ///
-  /// The sum is computed order by order, with Schmidt's semi-normalised Legendre functions P and their derivatives D by
-  /// latitude:
+  /// The sum is computed order by order, with Schmidt's semi-normalised Legendre functions P and their derivatives by
+  /// latitude. From P(0,0) = 1 and P(1,1) = cos φ follow:
   ///
   ///     P(m,m) = √((2m-1)/2m) cos φ P(m-1,m-1)
   ///     P(n,m) √(n²-m²) = (2n-1) sin φ P(n-1,m) - √((n-1)²-m²) P(n-2,m)

@@ -18,7 +18,7 @@ struct AntennaHeadingMemory: Sendable {
 
   private var heading: (value: AntennaHeading, at: Int64)?
 
-  /// Takes a heading, unless it is out of range.
+  /// Takes a heading, unless it or its sigma is out of range.
   ///
   /// - Parameters:
   ///   - sigma: the sigma; `nil` if the receiver does not state it
@@ -29,7 +29,7 @@ struct AntennaHeadingMemory: Sendable {
     heading = (AntennaHeading(degrees: degrees, sigmaDegrees: sigma), instant)
   }
 
-  /// Returns the heading of an epoch, and forgets it.
+  /// Returns the heading of an epoch, or `nil` if there is none or it is too old. Forgets it in both cases.
   mutating func take(epochBeganAt: Int64) -> AntennaHeading? {
     defer { heading = nil }
     guard let heading, epochBeganAt - heading.at <= AntennaHeadingMemory.longestLead else { return nil }

@@ -1,11 +1,11 @@
 import UBX
 
-/// The facts about the fix in each message of the binary protocols.
+/// Applies the messages of binary protocols to the epoch that they belong to.
 extension EpochAssembler {
   /// Takes a message of a binary protocol.
   ///
-  /// All messages of one solution state the same time of week, so the beginning of an epoch need not be guessed.
-  /// NAV-EOE marks the end of an epoch.
+  /// All messages of one solution state the same time of week (u-blox) or run time of the receiver (CASIC), so the
+  /// beginning of an epoch need not be guessed. NAV-EOE marks the end of an epoch.
   ///
   /// - Parameter receive: called with the epoch that the message completes, before this method returns
   @discardableResult

@@ -1,9 +1,9 @@
 /// Gathers the sentences of an epoch, which share a time stamp, into one `GNSSEpoch`, and reports each epoch once, at
 /// its end.
 ///
-/// On a live line two things mark an end: the kind of sentence that ended earlier epochs, and silence. Recordings have
-/// no silences, so there an epoch ends where the next one begins. The epochs and their positions are the same in both
-/// cases.
+/// On a live line three things mark an end before the next epoch begins: the kind of sentence that ended earlier
+/// epochs, a message that states the end (NAV-EOE), and silence. Recordings have no silences, so there an epoch ends
+/// where the next one begins. The epochs and their positions are the same in both cases.
 ///
 /// For receivers that contradict themselves or omit values, the rules follow gpsd, which has two decades of experience
 /// with receivers. `SentenceRules.swift` explains each rule.
@@ -88,8 +88,8 @@ public struct EpochAssembler: ~Copyable, Sendable {
   /// The shortest silence that can end an epoch, nanoseconds. The usual delays of a busy machine are shorter.
   private static let shortestSilence: Int64 = 20_000_000
 
-  /// The duration of silence, in nanoseconds, that ends the pending epoch; `nil` while nothing is pending, or only
-  /// sentences without a position.
+  /// The duration of silence, in nanoseconds, that ends the pending epoch; `nil` while nothing is pending, or if no
+  /// sentence has stated yet whether there is a fix.
   public var silenceThatEnds: Int64? {
     guard isPending, fix.mode != .unknown else { return nil }
     return detector.hasSeenTheUsual ? silenceBetweenEpochs : EpochAssembler.longestPause
@@ -212,8 +212,8 @@ public struct EpochAssembler: ~Copyable, Sendable {
   /// Applies a binary message, opening and closing epochs around it.
   mutating func take(_ code: MessageCode, _ update: inout FixUpdate, _ receive: (borrowing GNSSEpoch) -> Void) {
     // A receiver with inertial sensors sends interpolated positions at once, and satellite positions later, with an
-    // earlier time. Live, only the dilutions of a late message count. In a recording, a late position is an epoch of
-    // its own if the receiver states the ends of its epochs.
+    // earlier time. Live, only the dilutions and the number of satellites of a late message count. In a recording, a
+    // late position is an epoch of its own if the receiver states the ends of its epochs.
     if let stamp = update.stamp, let epochStamp, stamp.isShortlyBefore(epochStamp),
       promptness == .learned || !statesEnds || !update.isSubstantial
     {
@@ -230,7 +230,8 @@ public struct EpochAssembler: ~Copyable, Sendable {
     noteEnd(code, receive)
   }
 
-  /// Handles a stated end of the epoch. The receiver's messages in another protocol may still follow.
+  /// Handles a stated end of the epoch. The receiver's messages in another protocol may still follow, so the epoch is
+  /// reported only if the usual messages have arrived.
   mutating func noteStatedEnd(_ receive: (borrowing GNSSEpoch) -> Void) {
     statesEnds = true
     if promptness == .learned, isPending, detector.hasSeenTheUsual {
@@ -248,7 +249,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     }
   }
 
-  /// Reports the epoch that has begun, because the stream has ended or fallen silent.
+  /// Reports the pending epoch, if there is one. Call this when the stream has ended or fallen silent.
   public mutating func finish(receive: (borrowing GNSSEpoch) -> Void) {
     if isPending { report(receive) }
   }

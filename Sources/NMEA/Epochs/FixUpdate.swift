@@ -14,7 +14,7 @@ struct FixUpdate {
   var beginsEpoch = false
   /// Whether the sentence is about the fix, and not only about satellites.
   var concernsFix = false
-  /// The kinds of impossible values, and of values that were left out with them.
+  /// The kinds of the values that were removed because they are impossible.
   var refused: StatedQuantities = []
 
   /// Keeps only the dilutions and the number of used satellites, which are also valid at other instants.
@@ -28,7 +28,7 @@ struct FixUpdate {
     stamp = nil
   }
 
-  /// Whether the update states a position or motion, or that they are unknown.
+  /// Whether the update states a fix mode, a position, an altitude or a motion.
   var isSubstantial: Bool {
     mode != nil || values.position != nil || values.speedMetresPerSecond != nil || values.velocity != nil
       || values.altitudeMSLMetres != nil

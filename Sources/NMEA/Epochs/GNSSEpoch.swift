@@ -69,7 +69,7 @@ public struct GNSSErrorStatistics: Equatable, Sendable {
   public var statistics: GST
 }
 
-/// An attitude from a compass or a dual-antenna receiver.
+/// An attitude that compasses, dual-antenna receivers and inertial systems have stated.
 public struct NMEAAttitude: Equatable, Sendable {
   public var time: UTCTime?
   public var headingDegrees: Double?
@@ -78,7 +78,7 @@ public struct NMEAAttitude: Equatable, Sendable {
   public var rollDegrees: Double?
   /// The rate of turn in degrees per minute, positive to starboard.
   public var rateOfTurnDegreesPerMinute: Double?
-  /// Magnetic field, in the transducer's own unit.
+  /// The magnetic field along the transducer's axes, in the transducer's own unit.
   public var magneticX: Double?
   public var magneticY: Double?
   public var magneticZ: Double?
@@ -92,6 +92,6 @@ public struct GNSSEpoch: ~Copyable, Sendable {
   /// The satellites; empty unless a complete list arrived since the last epoch.
   public var sky: Sky
   public var errorStatistics: GNSSErrorStatistics?
-  /// When the epoch's first byte was read, in nanoseconds of the clock of the sentences.
+  /// When the epoch's first byte was read, in nanoseconds of the clock that gave its sentences their reading times.
   public var beganAt: Int64
 }

@@ -9,13 +9,13 @@ public struct Interference: Equatable, Sendable {
 
   public init() {}
 
-  /// Whether the received signals are not trustworthy.
+  /// Whether the receiver reports spoofing, so that its position is not trustworthy.
   public var isSpoofed: Bool { spoofing == .indicated || spoofing == .multiple }
 }
 
 /// The latest report of interference of each kind of message, while it is valid.
 struct InterferenceMemory: Sendable {
-  /// How long a report is valid. Receivers report with every epoch, or every few seconds.
+  /// How long a report is valid, nanoseconds. Receivers report with every epoch, or every few seconds.
   private static let lifetime: Int64 = 30_000_000_000
 
   private struct Stated<Value: Sendable>: Sendable {

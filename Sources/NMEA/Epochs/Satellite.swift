@@ -5,7 +5,7 @@ public struct Satellite: Equatable, Sendable {
   public var signal: UInt8
   /// The elevation, -90 to 90.
   public var elevationDegrees: Int8
-  /// The azimuth from true north, 0 to 359.
+  /// The azimuth from true north as the receiver states it, normally 0 to 360.
   public var azimuthDegrees: UInt16
   /// The carrier to noise density, dB-Hz; 0 while not tracked.
   public var signalStrength: UInt8

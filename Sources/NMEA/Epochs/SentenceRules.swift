@@ -1,4 +1,4 @@
-/// The facts about the fix in each sentence.
+/// Applies the sentences to the epoch that they belong to.
 extension EpochAssembler {
   /// Adds a sentence to `update`.
   ///
@@ -443,14 +443,16 @@ extension EpochAssembler {
 }
 
 enum DilutionOfPrecision {
-  /// The dilution; `nil` if it is unknown. Receivers send 0, or 99 and more, for an unknown dilution.
+  /// The dilution; `nil` if it is not between 0.01 and 89.99. Receivers send 0, or 99 and more, for an unknown
+  /// dilution.
   static func valid(_ value: Double?) -> Double? {
     value.flatMap { (0.01...89.99).contains($0) ? $0 : nil }
   }
 }
 
 extension SatelliteSystem {
-  /// Converts NMEA 4.11's signal ID to u-blox's, which gpsd prints as `sigid`.
+  /// Converts NMEA 4.11's signal ID to u-blox's, which gpsd prints as `sigid`. An unknown ID becomes 0, the first civil
+  /// signal.
   func signal(nmea: UInt8) -> UInt8 {
     switch (self, nmea) {
     case (_, 0): 0

@@ -1,4 +1,4 @@
-/// The ranges of possible values of position and motion, for any protocol.
+/// The ranges of the possible values that receivers and instruments state, for any protocol.
 ///
 /// A value outside its range is not a measurement. It comes from a damaged sentence whose checksum is right by chance,
 /// or from a faulty receiver. Such a value is left out, and not clamped. The ranges include every use of a receiver;
@@ -18,7 +18,7 @@ enum StatedRange {
   /// The range of position errors, up to half of the Earth's circumference. u-blox states an unknown value as 4,294,967
   /// m.
   static let errorMetres = 0.0...20_037_508.0
-  /// The range of speed errors, up to u-blox's limit in its units.
+  /// The range of speed errors, up to the largest value of u-blox's fields: 2^32 mm/s.
   static let errorMetresPerSecond = 0.0...4_294_968.0
   static let errorDegrees = 0.0...42_950.0
   /// The range of ages of corrections. After a week, corrections are useless.
@@ -115,7 +115,7 @@ extension StatedQuantities {
 }
 
 extension FixUpdate {
-  /// Removes impossible values.
+  /// Removes impossible values, and adds their kinds to `refused`.
   mutating func refuse() {
     refused.drop(&values.altitudeHAEMetres, outside: StatedRange.heightMetres, .heights)
     refused.drop(&values.altitudeMSLMetres, outside: StatedRange.heightMetres, .heights)
@@ -129,7 +129,7 @@ extension FixUpdate {
     refused.drop(&values.trackDegrees, outside: StatedRange.courseDegrees, .courses)
     refused.drop(&values.magneticTrackDegrees, outside: StatedRange.courseDegrees, .courses)
     refused.drop(&values.magneticVariationDegrees, outside: StatedRange.angleDegrees, .courses)
-    // Many receivers use a value outside this range for "unknown".
+    // Many receivers use an impossible value for an unknown dilution, so such a dilution is removed, but not counted.
     values.pdop = DilutionOfPrecision.valid(values.pdop)
     values.hdop = DilutionOfPrecision.valid(values.hdop)
     values.vdop = DilutionOfPrecision.valid(values.vdop)

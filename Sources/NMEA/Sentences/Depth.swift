@@ -15,8 +15,8 @@ public struct Depth: Equatable, Sendable {
       metres ?? feet.map { $0 * Unit.metresPerFoot } ?? fathoms.map { $0 * Unit.metresPerFathom })
   }
 
-  /// A negative offset is the distance from the transducer down to the keel, and reduces the depth below the keel. gpsd
-  /// adds the distance, and so states more water than there is.
+  /// Reads DPT. The magnitude of a negative offset is the distance from the transducer down to the keel, and is
+  /// subtracted from the depth. gpsd adds the distance, and so states more water than there is.
   init?(withOffset fields: inout FieldReader) {
     guard fields.remaining >= 1 else { return nil }
     let depth = Depth.measured(fields.number())

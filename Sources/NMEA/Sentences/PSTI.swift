@@ -1,5 +1,5 @@
-/// Skytraq's own sentences: 030 recommended minimum in three dimensions, 032 and 035 baseline, 036 attitude. Only the
-/// time of a 033 sentence is used.
+/// Skytraq's own sentences: 030 recommended minimum in three dimensions, 032 and 035 baseline, 036 attitude. Of 032,
+/// 035 and the statistics in 033, only the time is used.
 public enum PSTI: Equatable, Sendable {
   case fix(Fix)
   case baseline(Stamp)

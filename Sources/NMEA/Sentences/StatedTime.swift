@@ -26,8 +26,8 @@ extension Sentence {
 }
 
 extension BinaryFrame {
-  /// The stated time; `nil` for a message without a time. u-blox messages up to protocol 13 state only the time of
-  /// week, without the date.
+  /// The stated time of NAV-PVT, HNR-PVT, NAV-TIMEUTC, NAV-TIMEGPS and CASIC's NAV-TIMEUTC; `nil` if it is not valid,
+  /// and for all other messages, which state at most a GPS time without leap seconds.
   public var statedTime: StatedTime? {
     let stated: NavigationDate? =
       switch format {
@@ -48,7 +48,7 @@ extension BinaryFrame {
 }
 
 extension UTCTime {
-  /// `nil` if the day does not exist.
+  /// `nil` if year, month or day is out of range.
   init?(_ stated: NavigationDate) {
     guard let day = CalendarDate(year: stated.year, month: stated.month, day: stated.day) else { return nil }
     self.init(date: day, time: TimeOfDay(second: stated.hour * 3600 + stated.minute * 60 + stated.second))

@@ -1,7 +1,7 @@
 /// A message from the receiver to its user, such as its firmware at start.
 public struct TXT: Equatable, Sendable {
   public var severity: Severity
-  /// Up to 80 bytes of the text.
+  /// The first 80 bytes of the text.
   public var text: InlineArray<80, UInt8>
   public var textLength: Int
 

@@ -1,8 +1,8 @@
-/// Wind, from MWD (over ground) or MWV (relative to the bow).
+/// Wind from MWD (over ground), or from MWV (relative to the bow if its reference is R, otherwise over ground).
 public struct Wind: Equatable, Sendable {
   public var directionTrueDegrees: Double?
   public var directionMagneticDegrees: Double?
-  /// The speed over ground.
+  /// The speed of the wind over ground.
   public var trueSpeedMetresPerSecond: Double?
   /// The angle off the bow, clockwise.
   public var relativeAngleDegrees: Double?
