@@ -61,7 +61,8 @@ final class FolderFile: SegmentFile {
   /// Opens an older segment to overwrite it. This removes the segment's end, without which it is no longer a complete
   /// recording. The file gets its new name with its first new bytes.
   ///
-  /// - Returns: `nil` if a program reads the segment, if it has a second name, or if overwriting would save nothing
+  /// - Returns: `nil` if the segment cannot be opened, if a program reads it, if it is not a regular file or has a
+  ///   second name, or if overwriting would save nothing
   init?(recycling oldName: String, as name: String, in folder: Folder, limit: UInt64?) throws(MCAPError) {
     descriptor = (try? folder.open(oldName, O_RDWR)) ?? -1
     self.folder = folder

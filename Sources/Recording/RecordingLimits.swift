@@ -16,14 +16,14 @@ public struct RecordingLimits: Sendable {
   var missingCompression: MCAPError?
 
   var isOneFile: Bool { byteLimit == nil }
-  /// The maximum size of a segment. A segment has at most an eighth of the budget, so that removing one loses no more
-  /// than that. The size is a number of whole blocks, less two for the file system's own data.
+  /// The maximum size of a segment: 64 MB, but at most an eighth of the budget, so that removing one loses no more than
+  /// that. The size is a number of whole blocks, less two for the file system's own data.
   var segmentByteLimit: UInt64? {
     let block = UInt64(FolderFile.blockByteCount)
     return byteLimit.map { (max(min(64_000_000, $0 / 8) / block, 6) - 2) * block }
   }
-  /// The maximum age of a segment's first message. The contents of a segment are removed together, so a segment must
-  /// not cover a longer time.
+  /// The maximum age of a segment's first message, an eighth of `ageLimit`. The contents of a segment are removed
+  /// together, so a segment must not cover a longer time.
   var segmentAgeLimit: Duration? { ageLimit.map { $0 / 8 } }
   var chunkByteLimit: Int { min(256 << 10, segmentByteLimit.map { Int($0 / 4) } ?? .max) }
 

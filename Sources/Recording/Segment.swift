@@ -33,7 +33,7 @@ final class Segment {
   private(set) var isInDoubt = false
   /// The number of messages that would be lost if no write succeeded from now on.
   var unwrittenMessageCount: UInt64 { writer.messageCount - writtenMessageCount }
-  /// The log time of the earliest message in the incomplete block; `nil` if there is none.
+  /// The log time of the earliest message that the file has not received yet; `nil` if there is none.
   var bufferedSinceNanoseconds: UInt64? { writer.bufferedSinceNanoseconds }
 
   func add(_ metadata: [MCAPMetadata]) throws(MCAPError) {

@@ -94,7 +94,8 @@ public final class SegmentRecorder: Sendable {
     if mustWait { inbox.end() } else { whenEnded() }
   }
 
-  /// Ends without waiting for the disk, and reports the waiting messages as lost.
+  /// Reports the messages that still wait as lost, for a process that ends without waiting for the disk. The recorder's
+  /// thread goes on.
   public func giveUp() {
     let isUnderWay = state.withLock { $0.phase == .queued || $0.phase == .running }
     if isUnderWay { inbox.giveUp() }

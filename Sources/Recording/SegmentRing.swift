@@ -2,8 +2,8 @@ import Glibc
 import MCAP
 import MonotonicTime
 
-/// The segments of one folder, with a limit for their total size. The oldest segments are removed or overwritten to
-/// make room for new ones.
+/// The segments of one folder, with limits for their total size, age and number. The oldest segments are removed or
+/// overwritten to make room for new ones.
 ///
 /// It must be used on one thread only.
 final class SegmentRing {

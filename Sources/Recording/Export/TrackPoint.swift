@@ -17,7 +17,7 @@ public struct TrackPoint: Equatable, Sendable {
   public var isReckoned = false
   /// The dimensions of the fix, 2 or 3; `nil` without a fix.
   public var fixMode: Int?
-  /// The status in the gpsd protocol: 1 autonomous, 2 differential, 3 RTK fixed, 4 RTK float.
+  /// The status in the gpsd protocol, for example 1 autonomous, 2 differential, 3 RTK fixed, 4 RTK float.
   public var fixStatus: Int?
   public var satellitesUsed: Int?
   public var hdop: Double?

@@ -5,8 +5,8 @@ import NMEA
 public struct TrackSplitter: Sendable {
   /// The longest time between two positions of a continuous track.
   public static let longestPauseNanoseconds: Int64 = 10_000_000_000
-  /// The same limit after a receiver was switched off. It is shorter than the usual one, because another receiver may
-  /// continue the track.
+  /// The same limit after a receiver was switched off or the hub was asleep. It is shorter than the usual one, because
+  /// another receiver may continue the track.
   static let longestPauseAtRestNanoseconds: Int64 = 2_000_000_000
 
   /// The expected interval between two points.

@@ -3,16 +3,18 @@ import NMEA
 
 /// The error of a recording's clock.
 ///
-/// Log times follow the system clock at the beginning of the recording. On a board without a real-time clock, that
-/// clock may be wrong by hours. If a receiver has reported the time, log times are corrected by it, so that the times
-/// in options and output are right.
+/// Log times begin with the system clock's time at the beginning of the recording, and advance with the monotonic
+/// clock. On a board without a real-time clock, the system clock may be wrong by hours. If a receiver has reported the
+/// time, log times are corrected by it, so that the times in options and output are right.
 public enum ClockCorrection {
   /// The smallest correction. A smaller difference is only the delay between the receiver and the recording.
   private static let leastNanoseconds: UInt64 = 1_000_000_000
-  /// The number of states at the beginning of a file that are searched for a receiver's time. They cover half a minute.
+  /// The number of states at the beginning of a file that are searched for a receiver's time. At ten states a second,
+  /// they cover half a minute.
   private static let stateCountOfLook = 300
 
-  /// The difference between a receiver's time and the log times; `nil` if no receiver has reported the time.
+  /// The difference between a receiver's time and the log times, or 0 if it is below a second; `nil` if no receiver has
+  /// reported the time.
   public static func nanoseconds(
     of reader: MCAPReader<MCAPFileSource>, path: String
   ) throws(RecordingError) -> Int64? {

@@ -23,7 +23,7 @@ extension SegmentCatalogue {
   /// The maximum number of chunks in which the state before the period is searched.
   private static let chunkCountBefore = 32
 
-  /// The changes in a period.
+  /// The changes in a period, about `limit` of them. All changes of one instant are on the same page.
   ///
   /// - Parameters:
   ///   - ids: the devices whose state before the period is needed
@@ -76,7 +76,8 @@ extension SegmentCatalogue {
     }
   }
 
-  /// The state of the devices at an instant, from the recording that was in progress then.
+  /// The last change of each device before an instant, from the recording that was in progress then; empty if there was
+  /// none.
   private func standing(of ids: Set<String>, at instant: UTCTime, _ segments: [Segment]) -> [PowerChange] {
     let earlier = segments.filter { ($0.times?.lowerBound).map { $0 < instant } ?? false }
     guard let started = earlier.last?.started else { return [] }

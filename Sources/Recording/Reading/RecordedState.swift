@@ -87,7 +87,7 @@ public struct RecordedState: Sendable {
       fields: [("mode", .fixMode), ("status", .fixStatus), ("satellites", .satellites), ("hdop", .hdop)]),
   ]
 
-  /// Reads one level of an object. Objects in deeper levels, and lists, are skipped.
+  /// Reads an object. Of the objects in a state, those in `parts` are read; all other objects, and lists, are skipped.
   private mutating func readObject(_ part: Part, _ cursor: inout JSONCursor) -> Bool {
     guard cursor.take("{") else { return false }
     if cursor.take("}") { return true }

@@ -11,7 +11,8 @@ public struct StatesOfRecording: Sendable {
     public var time: UTCTime
     /// The point; `nil` if an earlier entry has the same position, or the state has no position.
     public var point: TrackPoint?
-    /// Whether a receiver was off, or the hub asleep, since the previous entry.
+    /// Whether a receiver was not measuring, or the hub was asleep, since the last entry with a point. `false` without
+    /// a point.
     public var hasRested: Bool
     /// The recorded report of the state.
     var data: ArraySlice<UInt8>
@@ -90,8 +91,8 @@ public struct StatesOfRecording: Sendable {
 
   /// The next state; `nil` after the last one, or if stopped.
   ///
-  /// - Parameter isStopped: called for each state that is left out; the search for the next one ends when it returns
-  ///   true
+  /// - Parameter isStopped: called for each message that gives no entry; the search for the next one ends when it
+  ///   returns true
   public mutating func next(isStopped: () -> Bool = { false }) throws(RecordingError) -> Entry? {
     isPaused = false
     while let message = try nextMessage() {

@@ -8,8 +8,9 @@ public struct TrackReading: Sendable {
     /// Whether this is the last piece.
     public var isLast = false
 
-    /// The piece without the points that are near the line between the remaining ones; see `TrackSimplification`. Both
-    /// ends of the piece and the dead-reckoned points remain.
+    /// The piece without the points that are near the line between the remaining ones; see `TrackSimplification`. The
+    /// track is simplified run by run, and both ends of each run remain. A run ends where the track is interrupted, and
+    /// where dead reckoning begins or ends.
     public func simplified(toleranceMetres: Double) -> Piece {
       guard toleranceMetres > 0 else { return self }
       var piece = Piece(isLast: isLast)

@@ -2,7 +2,7 @@ import MonotonicTime
 
 /// Limits how much of a recording may be played, by the real time that has passed.
 struct PlaybackRate {
-  /// The maximum backlog. If the thread was delayed for longer, the replay does not catch up the rest.
+  /// The maximum backlog, in real time. If the thread was delayed for longer, the replay does not catch up the rest.
   private static let mostOwed = Duration.seconds(1)
 
   private var last: MonotonicInstant

@@ -29,7 +29,7 @@ public struct ReplayPlayer {
     case own
   }
 
-  /// A measurement that comes this long after the end of a run does not belong to the run.
+  /// A measurement begins a run of its own only if it comes later than this after the end of the previous run.
   private static let pause = Duration.seconds(1)
 
   private let stage: ReplayStage

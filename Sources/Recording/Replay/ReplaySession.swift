@@ -48,7 +48,7 @@ public final class ReplaySession: Sendable {
 
   private struct Report: Sendable { let send: @Sendable (Event) -> Void }
 
-  /// The longest silence that is played in full; a longer one is skipped.
+  /// The longest silence that is played in full. A longer one is skipped up to `restOfSilence` before its end.
   private static let longestSilence = Duration.seconds(5)
   private static let restOfSilence = Duration.seconds(1)
   /// The interval at which the hub's clock advances while there are no messages.
