@@ -41,7 +41,7 @@ public final class PowerLines: Sendable {
   }
 }
 
-/// A power line as an output.
+/// A power line as an output. The line is low from its opening on, and again after its closing.
 final class SimulatedOutput: GPIOOutput {
   private let lines: PowerLines
   private let line: String

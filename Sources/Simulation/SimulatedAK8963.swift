@@ -76,8 +76,8 @@ public enum AK09916: AKMKind {
   public static func turned(_ field: SIMD3<Double>) -> SIMD3<Double> { SIMD3(field.x, -field.y, -field.z) }
 }
 
-/// The registers of an AKM magnetometer: its modes and the pause between them, its trim, the flags for new,
-/// overflowed and skipped data, and the protection of a measurement while it is read.
+/// The registers of an AKM magnetometer: its modes and the time that it needs between them, its trim, the flags for
+/// new, overflowed and skipped data, and the protection of a measurement while it is read.
 public struct AKMRegisters<Kind: AKMKind>: SimulatedRegisters {
   public static var usualAddress: UInt8 { 0x0C }
 

@@ -144,7 +144,7 @@ public struct BNO055Registers: SimulatedRegisters {
 
   private var hasAccelerometer: Bool { isFusing || [0x01, 0x04, 0x05, 0x07].contains(mode) }
   private var hasGyroscope: Bool {
-    // Two of the fusion modes do not use the magnetometer.
+    // Two of the fusion modes, COMPASS and M4G, do not use the gyroscope.
     isFusing ? mode != 0x09 && mode != 0x0A : [0x03, 0x05, 0x06, 0x07].contains(mode)
   }
 

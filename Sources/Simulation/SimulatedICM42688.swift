@@ -188,7 +188,7 @@ public struct ICM42688Registers<Kind: ICM42688Kind>: SimulatedRegisters {
     }
   }
 
-  /// The sensors that write to the FIFO, and the sampling period in nanoseconds; `nil` if no sensor does.
+  /// The sensors that write to the FIFO, and the sampling period in nanoseconds; `nil` while nothing enters the FIFO.
   private var sampling: (sensors: UInt8, period: Int64)? {
     let sensors = banks[0][Register.fifoContents] & 0x03
     guard banks[0][Register.fifoMode] >> 6 != 0, sensors != 0 else { return nil }

@@ -86,7 +86,7 @@ public struct INA219Registers: SimulatedWordRegisters {
 
   private var mode: UInt16 { registers[Register.configuration] & 0x07 }
 
-  /// Computes equations 4 and 5 of the data sheet.
+  /// Computes current and power by equations 4 and 5 of the data sheet.
   private mutating func multiply() {
     let shunt = Int(Int16(bitPattern: registers[Register.shunt]))
     let current = shunt * Int(registers[Register.calibration]) / 4096

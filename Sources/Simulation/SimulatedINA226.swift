@@ -97,7 +97,7 @@ public struct INA226Registers: SimulatedWordRegisters {
 
   private var mode: UInt16 { registers[Register.configuration] & 0x07 }
 
-  /// Computes equations 3 and 4 of the data sheet.
+  /// Computes current and power by equations 3 and 4 of the data sheet.
   private mutating func multiply() {
     let shunt = Int(Int16(bitPattern: registers[Register.shunt]))
     let current = shunt * Int(registers[Register.calibration]) / 2048

@@ -17,7 +17,8 @@ public enum LIS3MDL: LIS3MDLKind {
 
 public enum LSM9DS1Magnetometer: LIS3MDLKind {
   public static let usualAddress: UInt8 = 0x1E
-  // The body has the axes of the inertial part, whose z points the other way.
+  // The body's x and y are those of the inertial part, and its z is opposite. The magnetometer's x is opposite to the
+  // inertial part's x, and its y and z are equal.
   public static let axes = SIMD3<Double>(-1, 1, -1)
 }
 

@@ -94,7 +94,8 @@ public final class SimulatedMPU6050: SimulatedChip {
     }
   }
 
-  /// The number of samples taken, and the number of samples lost to overflows, since the chip was switched on.
+  /// The number of samples taken, including lost ones, and the number of samples lost to overflows, since the last
+  /// write to the register that switches the FIFO.
   public var samples: (taken: Int, lost: Int) { state.withLock { ($0.inertia.sampleCount, $0.lostCount) } }
 
   /// Records that the supply has failed, so that registers and FIFO are lost.

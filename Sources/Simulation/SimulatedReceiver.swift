@@ -25,7 +25,8 @@ public final class SimulatedReceiver: Sendable {
     public init() {}
   }
 
-  /// A recurring stretch of road without satellite reception. The times count from the start of the world.
+  /// A recurring stretch of road without satellite reception. In each period, counted from the start of the world, the
+  /// reception ends at the time `entrance`, and returns after `length`.
   public struct Tunnel: Sendable {
     public var period: Duration
     public var entrance: Duration

@@ -4,7 +4,7 @@ import MonotonicTime
 
 /// The registers of a kind of chip, and the effects of reading and writing them.
 public protocol SimulatedRegisters: Sendable {
-  /// The 7-bit address.
+  /// The usual 7-bit address.
   static var usualAddress: UInt8 { get }
   /// Creates the registers with their values after power-on.
   init()

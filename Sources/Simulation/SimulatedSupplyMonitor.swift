@@ -4,10 +4,10 @@ import MonotonicTime
 
 /// The 16-bit registers of a kind of supply monitor, and the effects of reading and writing them.
 public protocol SimulatedWordRegisters: Sendable {
-  /// The 7-bit address.
+  /// The usual 7-bit address.
   static var usualAddress: UInt8 { get }
   init()
-  /// Sets the initial values, because the supply has come on.
+  /// Starts measuring in the chip's present mode. Called at the first access after the supply has come on.
   mutating func begin(at now: MonotonicInstant)
   mutating func write(_ value: UInt16, to register: UInt8, at now: MonotonicInstant)
   /// Updates the registers with the measurements completed by now. Called before each read.

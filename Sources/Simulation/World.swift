@@ -56,7 +56,7 @@ public struct World: Sendable {
 
   /// A drift of the vehicle, for example of a boat in a current when its anchor drags.
   public struct Drift: Sendable {
-    /// The start of the drift, in seconds after the start.
+    /// The start of the drift, in seconds after the start of the world.
     public var since: Double
     /// The velocity of the drift: north, east.
     public var metresPerSecond: SIMD2<Double>

@@ -4,7 +4,8 @@ import MonotonicTime
 public enum ReceiverStart: String, CaseIterable, Sendable {
   /// The receiver has neither time nor position nor orbits.
   case cold
-  /// The receiver knows the approximate time and position and the almanac, but no ephemerides.
+  /// The receiver knows the approximate time and position and the almanac, but has no valid ephemerides; or it has
+  /// these and its position, but not the time.
   case warm
   /// The receiver has the time, its position, the almanac and valid ephemerides.
   case hot
@@ -26,7 +27,7 @@ struct NavigationMemory: Equatable, Sendable {
   var hasAlmanac = false
   /// When the ephemerides were received.
   var ephemeridesAt: MonotonicInstant?
-  /// Whether time or position come from the host.
+  /// Whether time or position come from the host, or position and orbits from the backup in flash.
   var isAided = false
 
   func hasEphemerides(at now: MonotonicInstant) -> Bool {

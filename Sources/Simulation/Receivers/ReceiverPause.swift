@@ -23,7 +23,7 @@ public struct ReceiverPause: Sendable {
   private static let longestSearch = Duration.seconds(600)
 
   /// The energy of a pause, including the search at its end, in milliwatt-hours at 3.3 V. `nil` if the receiver does
-  /// not support the sleep mode.
+  /// not support the sleep mode, or finds no position within `longestSearch`.
   public func milliwattHours(of pause: Duration) -> Double? {
     var configuration = CommandedReceiver.Configuration()
     configuration.hasBackupSupply = hasBackupSupply

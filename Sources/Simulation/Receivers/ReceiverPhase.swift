@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// The activity of a receiver. Each phase has its own current.
+/// The activity of a receiver, which determines its current.
 public enum ReceiverPhase: String, CaseIterable, Sendable {
   case off
   /// The receiver has its supply, but cannot send or receive yet.

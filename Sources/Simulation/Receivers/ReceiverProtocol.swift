@@ -10,7 +10,7 @@ protocol ReceiverProtocol: Sendable {
   func refuse(_ command: ReceivedCommand, _ body: inout ReceiverBody)
   /// Sends the messages of an epoch.
   mutating func report(_ solution: Solution, _ body: inout ReceiverBody)
-  /// Called when bytes have arrived during a sleep.
+  /// Called when standby ends, after its duration or by bytes on the UART.
   mutating func wake(_ body: inout ReceiverBody)
   /// Whether a receiver of this kind ignores its input after this number of frame errors.
   func isDeafened(by frameErrors: Int) -> Bool

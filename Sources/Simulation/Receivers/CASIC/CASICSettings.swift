@@ -47,14 +47,15 @@ struct CASICSettings: Sendable {
     }
   }
 
-  /// Bit 0 is GPS, 1 BeiDou, 2 GLONASS.
+  /// The systems by their bits in byte 13 of CFG-NAVX: 0 GPS, 1 BeiDou, 2 GLONASS.
   private static let order: [SatelliteSystem] = [.gps, .beidou, .glonass]
 
   var systems: Set<SatelliteSystem> {
     Set(CASICSettings.order.enumerated().filter { navigation[13] >> UInt8($0.offset) & 1 == 1 }.map(\.element))
   }
 
-  /// Copies the settings that a CFG-CFG mask selects: bit 0 the port, 1 the messages, 3 the rate, 4 the pulse.
+  /// Copies the settings that a CFG-CFG mask selects: bit 0 the port, 1 the messages, 3 the rate and CFG-NAVX, 4 the
+  /// pulse.
   mutating func take(_ mask: UInt16, from other: CASICSettings) {
     if mask & 1 != 0 { speed = other.speed }
     if mask & 2 != 0 { rates = other.rates }

@@ -7,7 +7,7 @@ enum UBXRestoration: UInt8, Sendable {
   case noBackup = 3
 }
 
-/// Ephemerides, position and time that the receiver's flash or its host has kept.
+/// Restores ephemerides, position and time that the receiver's flash or its host has kept.
 extension UBXProtocol {
   // MARK: Save on shutdown
 
@@ -35,7 +35,7 @@ extension UBXProtocol {
 
   // MARK: Multiple GNSS assistance
 
-  /// Takes a message of class 13 (MGA).
+  /// Takes a message of class 0x13 (MGA).
   mutating func assist(_ id: UInt8, _ payload: [UInt8], _ body: inout ReceiverBody) {
     switch (id, payload.first) {
     case (0x80, nil): sendDatabase(&body)

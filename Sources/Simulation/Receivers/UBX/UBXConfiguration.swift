@@ -82,7 +82,8 @@ extension UBXProtocol {
     return true
   }
 
-  /// u-blox 6 measures at most five times a second, 7 and 8 ten times, and later generations 25 times.
+  /// Whether the receiver supports an interval between measurements. u-blox 6 measures at most five times a second, 7
+  /// and 8 ten times, and later generations 25 times. The longest interval is 65,535 ms.
   func isPossible(measurementRate milliseconds: UInt64) -> Bool {
     milliseconds >= (generation.number == 6 ? 200 : generation.number < 9 ? 100 : 40) && milliseconds <= 65_535
   }

@@ -12,7 +12,7 @@ struct UBXGeneration: Sendable {
   /// The number of systems among GPS, GLONASS, Galileo and BeiDou that can be enabled together.
   let mostMajorSystems: Int
 
-  /// Whether the receiver supports the dedicated CFG messages.
+  /// Whether the receiver supports CFG messages with fixed fields, such as CFG-RATE.
   var hasLegacyConfiguration: Bool { number < 10 }
   /// Whether the receiver supports CFG-VALSET, CFG-VALGET and CFG-VALDEL.
   var hasKeys: Bool { protocolVersion >= 27 }

@@ -94,7 +94,7 @@ extension UBXProtocol {
   }
 
   /// The age of the corrections as an index: 1 for less than a second, up to 12 for more than two minutes; 0 without
-  /// corrections.
+  /// corrections, and before protocol 20.
   private func correctionStep(_ solution: Solution) -> UInt8 {
     if solution.correction == .none || generation.protocolVersion < 20 { return 0 }
     let ends: [Double] = [1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120]

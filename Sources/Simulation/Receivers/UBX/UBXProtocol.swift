@@ -92,7 +92,7 @@ struct UBXProtocol: ReceiverProtocol {
     }
   }
 
-  /// Sends RXM-RTCM for each correction message.
+  /// Sends RXM-RTCM for a correction message, if the host has enabled this output.
   private func reportCorrection(_ number: UInt16, _ payload: [UInt8], _ body: inout ReceiverBody) {
     guard let output = UBXOutput.find(0x02, 0x32, in: generation), settings.value(output.key) > 0,
       settings.isOn(UBXKey.inputRTCM3), settings.isOn(UBXKey.outputUBX)

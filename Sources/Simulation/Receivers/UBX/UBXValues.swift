@@ -65,7 +65,8 @@ extension UBXProtocol {
     return signals != [1, 1]
   }
 
-  /// Parses keys and values; `nil` if a key is unknown or a value is truncated.
+  /// Parses keys and values; `nil` if a key is unknown, if a value is truncated, or if there are no keys or more than
+  /// 64.
   private func pairs(_ payload: [UInt8]) -> [UInt32: UInt64]? {
     var values: [UInt32: UInt64] = [:]
     var at = 4
