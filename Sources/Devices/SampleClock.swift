@@ -3,8 +3,8 @@ import MonotonicTime
 /// Gives each sample of a FIFO its time.
 ///
 /// The chip's oscillator may be wrong by a few percent, and a burst is read whenever the reader's thread can run. The
-/// clock therefore learns the true period and follows the times of the bursts slowly, so that a late read does not
-/// shift the times of the samples.
+/// clock therefore learns the true period and follows the read times of the bursts slowly, so that a late read does not
+/// shift the times of the samples. The time of a data-ready edge is taken as it is.
 struct SampleClock: Sendable {
   private static let phaseGain = 0.05
   private static let periodGain = 0.002

@@ -110,7 +110,7 @@ struct BMI088Accelerometer {
     try registers.write(BMI088AccelerometerRegister.fifoOn, to: BMI088AccelerometerRegister.fifoConfiguration1)
   }
 
-  /// Empties the FIFO.
+  /// Empties the FIFO, drops the samples, and forgets the times of earlier reads.
   mutating func restart() throws(HardwareError) {
     samples.removeAll(keepingCapacity: true)
     used = 0

@@ -15,7 +15,7 @@ final class BNO055Driver: InertialDriver {
   private static let axesLength = 6
   /// The number of attempts at one transfer.
   private static let tries = 3
-  /// More than the chip's start-up time.
+  /// The longest wait for the chip to answer, more than its start-up time.
   private static let startTime = Duration.seconds(1)
   /// The number of consecutive failures that counts as an error.
   private static let failureLimit = 5

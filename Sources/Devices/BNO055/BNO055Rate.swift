@@ -9,7 +9,7 @@ struct BNO055Rate {
   ]
 
   let hertz: Double
-  /// The rate of the slower sensor, twice its bandwidth.
+  /// The rate of the accelerometer, the slower sensor: twice its bandwidth.
   let accelerometerHertz: Double
   /// The bandwidth bits for ACC_Config and GYR_Config_0.
   let accelerometerBits: UInt8

@@ -9,7 +9,7 @@ public struct CatalogueEntry: Sendable {
   public var identity: ChipIdentity
   /// The software whose driver has read the same values from the simulated chip, or uses the chip in the same way.
   public var provenAgainst = ""
-  /// The number of samples that the chip's FIFO holds; 0 if there is no FIFO.
+  /// The number of samples of the chip's FIFO that the driver uses; 0 if there is no FIFO.
   public var fifoSampleCount = 0
   /// The slowest and the fastest rate, samples per second.
   public var ratesHz = 0.0...0.0

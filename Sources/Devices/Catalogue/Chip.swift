@@ -16,7 +16,7 @@ public struct Chip<Driver, Configuration>: Sendable {
   public let provenAgainst: String
   /// The number of samples of the chip's FIFO that the driver uses; 0 if there is no FIFO.
   public let fifoSampleCount: Int
-  /// The number of samples that the smallest FIFO of the accepted chips holds.
+  /// The number of samples that the smallest FIFO of the accepted chips holds; 1 for an inertial sensor without a FIFO.
   public let leastFIFOSampleCount: Int
   /// The number of times that a polled chip is read for one sample.
   public let looksPerSample: Int

@@ -133,7 +133,7 @@ struct ICM20948Rate {
 
   var hertz: Double { 1125 / (Double(divider) + 1) }
 
-  /// The slowest rate that is not slower than requested, apart from rounding; the fastest if none is.
+  /// The nearest rate by its divider, or the next faster one if the nearest is below 95 % of the requested rate.
   init(nearest requested: Double) {
     let quotient = min(max((1125 / requested).rounded(), 1), 256)
     let isTooSlow = 1125 / quotient < 0.95 * requested

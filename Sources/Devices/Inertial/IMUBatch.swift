@@ -46,7 +46,7 @@ public struct IMUBatch: Sendable {
     return storage[index]
   }
 
-  /// Adds a sample, unless one of its values is not a number.
+  /// Adds a sample, unless one of its values is not a number or the batch is full.
   public mutating func append(_ sample: IMUSample) {
     if sample.isMeasured { place(sample) }
   }

@@ -1,12 +1,12 @@
 import HardwareIO
 
-/// Drives an inertial sensor. The driver wakes and configures the chip, and empties its FIFO in bursts, so that a
-/// thousand samples a second do not wake the processor a thousand times.
+/// Drives an inertial sensor. The driver wakes and configures the chip. If the chip has a FIFO, the driver empties it
+/// in bursts, so that a thousand samples a second do not wake the processor a thousand times.
 public protocol InertialDriver: AnyObject {
   var counters: InertialCounters { get }
-  /// Wakes the chip and starts sampling into the FIFO.
+  /// Wakes the chip and starts sampling, into the FIFO if there is one.
   func start() throws(HardwareError)
-  /// Takes the waiting samples of the FIFO, at most `IMUBatch.capacity`.
+  /// Takes the waiting samples, at most `IMUBatch.capacity`.
   ///
   /// If the data-ready line is wired, call this right after an edge.
   ///
@@ -19,9 +19,9 @@ public protocol InertialDriver: AnyObject {
 /// The numbers of samples and losses that the driver of an inertial sensor has counted.
 public struct InertialCounters: Equatable, Sendable {
   public var samples = 0
-  /// The number of times that the FIFO overflowed and lost its contents.
+  /// The number of times that the FIFO overflowed, or that a gap showed that samples were lost before the read.
   public var overflows = 0
-  /// The number of times that a read of the FIFO was cut short or repeated on the bus and lost its contents.
+  /// The number of times that a read was damaged, or its values were not trustworthy, so that samples were dropped.
   public var misreads = 0
 
   public init() {}

@@ -5,7 +5,7 @@ import NMEA
 /// Sends requests to a receiver and receives its answers, while the receiver is read. Epochs that arrive between a
 /// request and its answer are delivered to the reader's handler.
 public final class CommandChannel {
-  /// The time for an answer. A receiver at 9600 baud may have to send a second's sentences first.
+  /// The time for the answer to one attempt. A receiver at 9600 baud may have to send a second's sentences first.
   private static let patience = Duration.milliseconds(1500)
   /// The additional time in which a late answer may arrive.
   private static let lateness = Duration.seconds(3)

@@ -10,13 +10,13 @@ public struct FixSearch: Equatable, Sendable {
   /// The reason why there is no fix. A reason about satellites has the number of received satellites, and the strength
   /// of the strongest one in dB-Hz.
   public enum Finding: Equatable, Sendable {
-    /// The line has just been opened.
+    /// It is too early to tell, because the line has just been opened, or the receiver has just begun to send.
     case starting
     /// No bytes have arrived for this time.
     case silent(Duration)
     /// For this time, bytes have arrived, but no sentence or message.
     case noSentences(Duration)
-    /// Sentences arrive, but none lists satellites.
+    /// Sentences or messages arrive, but none has listed satellites for `listLifetime`.
     case noList
     /// No satellite is received.
     case noSatellites

@@ -19,7 +19,8 @@ struct FrozenOutputDetector: Sendable {
   private static let leastRepetitions = 5
   /// The longest time for which a stated speed counts, seconds.
   private static let longestStep = 5.0
-  /// A receiver is frozen if it sends, but states no new time for this number of seconds plus three usual intervals.
+  /// A receiver is frozen if it sends more than `mostFrames`, but states no new time for this number of seconds plus
+  /// three usual intervals.
   private static let longestEpoch = 10.0
   /// The maximum number of sentences and messages in an epoch.
   private static let mostFrames = 100

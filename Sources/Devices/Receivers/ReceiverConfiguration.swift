@@ -36,7 +36,8 @@ public struct ReceiverConfiguration: Sendable {
   /// Whether the receiver sleeps while its supply stays on, always or sometimes.
   public var sleepsSupplied: Bool { rest != nil || choosesSleep }
 
-  /// Whether a sleep mode is the only way to save power.
+  /// Whether the receiver must be put to sleep when no client needs it, because the board file requests it, or because
+  /// the hub cannot switch the supply off instead.
   var mustRest: Bool { rest != nil || choosesSleep && !isSwitched }
 
   /// The limit after which a receiver leaves its sleep mode by itself, if it was put to sleep without identification,

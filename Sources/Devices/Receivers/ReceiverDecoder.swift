@@ -68,7 +68,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// Continues the detection of a frozen receiver from the state of an earlier decoder of the same receiver.
   mutating func resume(_ suspicion: FrozenOutputDetector) { frozen = suspicion.resumed }
 
-  /// Forgets an incomplete sentence, because the line was closed or its speed changed.
+  /// Forgets an incomplete sentence or message, because the line was closed or its speed changed.
   mutating func reset() { framer.reset() }
 
   /// The receiver's reports about corrections since the last call; `nil` if there are none.
@@ -83,7 +83,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// - Parameters:
   ///   - beganAt: when the first of the bytes was read; `nil` for `readAt`
   ///   - readAt: when the last of the bytes was read; a silence begins at this time
-  ///   - forward: gets the complete sentences as received, after the epochs that they end
+  ///   - forward: gets the complete sentences and messages as received, after the epochs that they end
   ///   - inspect: gets each sentence and message, for a caller that awaits an answer; it must not keep a pointer to it
   public mutating func take(
     _ bytes: UnsafeBufferPointer<UInt8>, beganAt: MonotonicInstant? = nil, readAt: MonotonicInstant,

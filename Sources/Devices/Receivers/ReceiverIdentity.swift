@@ -2,14 +2,14 @@
 public struct ReceiverIdentity: Equatable, Sendable {
   /// The protocol that the receiver uses for commands.
   public var driver: ReceiverDriver
-  /// The software that the receiver states; `nil` if it was not asked.
+  /// The software that the receiver states; `nil` if it was not asked or states none.
   public var software: String?
   public var hardware: String?
   /// Additional statements, such as `PROTVER=18.00`.
   public var extensions: [String]
   /// The receiver's unique number; `nil` if it does not state one.
   public var uniqueID: String?
-  /// Whether the receiver reports its positions in messages, and not in sentences.
+  /// Whether the receiver reports its positions in binary messages. It may send sentences as well.
   public var reportsInMessages = false
 
   public init(
@@ -31,7 +31,7 @@ extension ReceiverIdentity {
 
   /// The part of a receiver's identity that its regular output shows.
   public struct Speech: Equatable, Sendable {
-    /// The protocol of the last message; `nil` if the receiver has sent only sentences.
+    /// The protocol of the last UBX or CASIC message; `nil` if there was none.
     public internal(set) var driver: ReceiverDriver?
     public internal(set) var reportsInMessages = false
 

@@ -56,8 +56,8 @@ public final class ReceiverMemory: Sendable {
     }
   }
 
-  /// Records that the port has been opened. If the port has another device than before, all data is discarded. If the
-  /// same device was plugged in again, it is no longer asleep.
+  /// Records that the port has been opened. If the port has another device than before, all data is discarded. If a
+  /// device was plugged in again at the same place, it counts as the same device, which is no longer asleep.
   ///
   /// - Returns: whether the device is another one than before
   func opened(_ node: DeviceNode?) -> Bool {

@@ -34,21 +34,21 @@ public final class ReceiverSession {
   private var channel: CommandChannel?
   /// Whether the receiver was asked for its identity, with enough time for an answer.
   private var hasAsked = false
-  /// The settings that the receiver refused.
+  /// The problems with the receiver's settings, in words.
   private var settingProblems: [String] = []
 
   /// - Parameters:
   ///   - suppliedSince: when the receiver's supply was switched on; the receiver has been awake since, and may have
-  /// lost its data
+  ///     lost its data
   ///   - warn: receives a warning about the receiver, or `nil` if there is none
   ///   - identified: receives the identity from the receiver's answer, or `nil` if the receiver has not answered
   ///   - receiverHealth: the doubts of other sources about the receiver
   ///   - isSuppliedAlone: whether the supply is on only for the receiver; otherwise the supply stays on, and cannot
   ///     restart the receiver
-  ///   - restarted: receives the reason and kind of a restart, or `nil` when the receiver works again
+  ///   - restarted: receives the receiver's trouble and what is done about it, or `nil` when the receiver works again
   ///   - keeping: stores the receiver's satellite data while its supply is off
   ///   - chooseSleep: returns the sleep mode while the supply stays on, `nil` for none; called at the end of the run if
-  ///     the configuration does not name a mode
+  ///     the configuration leaves the choice to the hub
   public init(
     _ configuration: ReceiverConfiguration, _ memory: ReceiverMemory, _ receiver: SerialReceiver,
     suppliedSince: MonotonicInstant,
@@ -131,9 +131,9 @@ public final class ReceiverSession {
     }
   }
 
-  /// Restores the previous settings and puts the receiver to sleep, as configured. Requests to stop are ignored, and
-  /// the function ends within `CommandChannel.endingTime`. If the receiver has not been identified yet, and there is
-  /// time, it is identified now.
+  /// Restores the previous settings and puts the receiver to sleep, as configured; or saves its satellite data, if the
+  /// supply is then switched off. Requests to stop are ignored, and the function ends within
+  /// `CommandChannel.endingTime`. If the receiver has not been identified yet, and there is time, it is identified now.
   ///
   /// - Returns: whether the receiver sleeps, so that its supply may stay on
   public func end() throws(HardwareError) -> Bool {
@@ -232,7 +232,8 @@ public final class ReceiverSession {
   /// Finds the speed of a receiver that was not heard before the reader was told to stop. A receiver that was told to
   /// wake may still begin to send.
   ///
-  /// - Returns: a channel at that speed; `nil` if the receiver was not heard
+  /// - Returns: a channel at that speed; for a sleeping receiver that was not heard, a channel at the likeliest speed;
+  ///   otherwise `nil`
   private func hear(until deadline: MonotonicInstant) throws(HardwareError) -> CommandChannel? {
     receiver.poller = receiver.poller.unstoppable
     let asleep = memory.present.asleep
@@ -473,7 +474,7 @@ public final class ReceiverSession {
 }
 
 extension ReceiverSession {
-  /// Puts a receiver to sleep outside a session, when only its configuration is known. If no receiver is heard, the
+  /// Puts a receiver to sleep outside a session, when only its configuration is known. If the line is silent, the
   /// receiver sleeps already or is missing, and the function does nothing.
   public static func putToSleep(
     _ configuration: ReceiverConfiguration, _ port: any SerialPort, clock: any MonotonicTimeSource

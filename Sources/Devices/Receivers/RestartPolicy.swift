@@ -12,8 +12,8 @@ public enum ReceiverRestart: String, CaseIterable, Sendable {
   case power
 }
 
-/// Decides when and how to restart a receiver that does not work. The mildest restart comes first, and the pause
-/// doubles after each attempt. After the last restart the policy gives up.
+/// Decides when and how to restart a receiver that does not work. The mildest restart that can help comes first, and
+/// the pause doubles after each attempt, up to an hour. After the last restart the policy gives up.
 struct RestartPolicy: Equatable, Sendable {
   enum Trouble: Equatable, Sendable {
     /// The receiver has hung.
@@ -40,7 +40,7 @@ struct RestartPolicy: Equatable, Sendable {
 
   private(set) var tries = 0
   private var notBefore: MonotonicInstant?
-  /// How long the receiver has worked since the last restart, and when it last worked.
+  /// How long the receiver has worked since it was last in trouble, and when it last worked.
   private var worked = Duration.zero
   private var worksUntil: MonotonicInstant?
 

@@ -39,9 +39,9 @@ public final class SerialReceiver {
   public private(set) var speech = ReceiverIdentity.Speech()
 
   /// - Parameters:
-  ///   - report: gets the counts so far, at each read and at each silence
-  ///   - forward: called at each read, and at each silence that ends an epoch; returns the function that gets the
-  ///     sentences as received, after the epochs that they end
+  ///   - report: gets the present counts, at each read and when a wait ends without bytes
+  ///   - forward: called at each read; returns the function that gets the sentences as received, after the epochs that
+  ///     they end
   ///   - corrections: the corrections to write to the receiver while its epochs are read
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
@@ -58,11 +58,11 @@ public final class SerialReceiver {
 
   deinit { buffer.deallocate() }
 
-  /// Listens at one speed after the other until a complete sentence arrives. Sentences that arrive during the search
+  /// Listens at one speed after the other until sentences or messages arrive. Sentences that arrive during the search
   /// are not lost.
   ///
   /// - Parameters:
-  ///   - speed: the only speed to try; `nil` tries the usual speeds
+  ///   - speed: the only speed to try; `nil` tries the usual speeds; ignored if the port has no speed
   ///   - rounds: the number of rounds; a receiver that has just been switched on may take seconds to send
   /// - Returns: the speed; `nil` when told to stop
   public func findSpeed(

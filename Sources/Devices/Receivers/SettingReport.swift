@@ -22,10 +22,10 @@ struct SettingReport {
     }
   }
 
-  /// Records that the receiver lacks a setting, without asking the receiver.
+  /// Records a problem with a setting that is known without an answer from the receiver.
   mutating func lacks(_ setting: String, _ problem: String) { problems.append("\(setting): \(problem)") }
 
-  /// Whether the receiver does not answer at all.
+  /// Whether the receiver left the last two settings without an answer.
   var isUnanswered: Bool { unansweredInARow >= 2 }
 
   /// Whether further settings are pointless.

@@ -78,7 +78,7 @@ struct AirohaReceiver: CommandedReceiver {
   mutating func restore(_ channel: CommandChannel) {}
 
   func sleep(_ sleep: ReceiverSleep, _ channel: CommandChannel) throws(HardwareError) {
-    // The driver does not wait for acknowledgements: the silence after the command shows that the receiver sleeps.
+    // The result of the command is not evaluated, because the silence after it shows whether the receiver sleeps.
     if sleep == .standby {
       _ = try channel.ask(AirohaReceiver.command("003"))
     } else {

@@ -101,7 +101,8 @@ struct MediaTekReceiver: CommandedReceiver {
   /// The largest sigma at which a position is useful (PMTK command packet, PMTK741).
   private static let mostPlaceSigmaMetres = 30_000.0
 
-  /// Sends the time, and the position if its sigma is small enough. The receiver cannot report its satellite data.
+  /// Sends the time, and the position if its sigma is small enough. If the time is unknown, nothing is sent. The
+  /// receiver cannot report its satellite data.
   func giveBack(_ knowledge: GivenKnowledge, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     guard let time = knowledge.time else { return .accepted }
     // The time is rounded to the nearest second.

@@ -16,7 +16,7 @@ struct UbloxKeyChanges: UbloxChanges {
     try channel.ask(UBXRequest(setting: message))
   }
 
-  /// Applies all of the settings, or none.
+  /// Applies all of the settings, or none. If `keepsFound` is set, reads and keeps their previous values first.
   private mutating func set(
     _ settings: [UBXSetting], _ channel: CommandChannel
   ) throws(HardwareError) -> ReceiverAnswer {

@@ -116,7 +116,7 @@ extension UbloxReceiver {
       accuracyNanoseconds: time.sigma.inNanoseconds)
   }
 
-  /// Whether the receiver has started with the data in its flash.
+  /// Asks whether the receiver has started with the data in its flash; if so, the result is `accepted`.
   private func restoration(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     let answer = try channel.ask(
       UBXRequest(asking: UBXMessage.shutdownBackupRequest, prefix: UBXMessage.restoredBackup), tries: 1)
