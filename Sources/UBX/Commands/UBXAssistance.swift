@@ -1,5 +1,6 @@
-/// Messages that give a receiver the time and position, and that request the data that the receiver has stored (u-blox
-/// M8 protocol description, 32.16 and 32.21; F9 and M10 have the same messages).
+/// Messages that give a receiver the time, its position and its earlier satellite data, and that request this data or
+/// store it in the receiver's flash (u-blox M8 protocol description, 32.16 and 32.21; F9 and M10 have the same
+/// messages).
 extension UBXMessage {
   /// MGA-INI-TIME_UTC: the time at which this message arrives. The receiver itself decides about leap seconds.
   ///
