@@ -2,7 +2,7 @@
 ///
 /// Its fields are separated by commas. A semicolon separates the header, which has the GPS time, from the body.
 public struct UniHeading: Equatable, Sendable {
-  /// The heading in degrees from true north, 0 to 360; `nil` unless the ambiguities are fixed.
+  /// The heading in degrees from true north, 0 to 360; `nil` unless it was computed with fixed ambiguities.
   public var headingDegrees: Double?
   /// The standard deviation.
   public var sigmaDegrees: Double?
