@@ -85,7 +85,7 @@ public final class SegmentCatalogue: Sendable {
     }
   }
 
-  /// The files that may contain messages of a period.
+  /// The files that may contain messages of a period, from the file of `cursor` on.
   func files(in times: Range<UTCTime>, after cursor: RecordingCursor? = nil) -> [RecordingFiles.File] {
     segments.compactMap { segment in
       guard let file = segment.file, file.messageCount > 0, let recorded = segment.times,

@@ -3,7 +3,7 @@ import Fusion
 import Hub
 import MonotonicTime
 
-/// A recorded message about a board's devices.
+/// A message of a recording, in the form in which the replay plays it.
 public struct ReplayedMessage: Sendable {
   public enum Content: Sendable {
     case sentences(ReceivedBytes)
