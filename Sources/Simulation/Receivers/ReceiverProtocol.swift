@@ -16,7 +16,7 @@ protocol ReceiverProtocol: Sendable {
   func isDeafened(by frameErrors: Int) -> Bool
   /// The message with which a receiver announces that it ignores its input.
   func deafNote() -> [UInt8]
-  /// Called when the main supply has failed, and the backup supply too unless `isBackedUp`.
+  /// Called when the main supply has gone off. The backup supply is off as well unless `isBackedUp`.
   mutating func lostPower(isBackedUp: Bool)
   /// Called when another program has permanently changed the speed of the port.
   mutating func leave(at speed: Int, _ body: inout ReceiverBody)
