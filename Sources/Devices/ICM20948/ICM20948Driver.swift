@@ -140,8 +140,8 @@ struct ICM20948Rate {
     divider = UInt8(clamping: Int(quotient) - (isTooSlow ? 2 : 1))
   }
 
-  /// The widest low-pass filter below half of the rate, to avoid aliasing. The bandwidths of the two sensors differ
-  /// slightly. The wider ones are 473, 246, 119.5, 51.2, 23.9, 11.6 and 5.7 Hz.
+  /// The widest low-pass filter up to half of the rate, to avoid aliasing, or else the narrowest filter. The bandwidths
+  /// of the two sensors differ slightly. The wider ones are 473, 246, 119.5, 51.2, 23.9, 11.6 and 5.7 Hz.
   var filter: UInt8 {
     switch hertz / 2 {
     case 473...: 7

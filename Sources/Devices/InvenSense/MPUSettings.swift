@@ -30,8 +30,8 @@ struct MPUSettings: Equatable, Sendable {
   /// The chip's rate that is nearest to the requested rate.
   var rateHz: Double { 1000 / (Double(divider) + 1) }
 
-  /// The widest low-pass filter below half of the rate, to avoid aliasing (register map 4.3: 188, 98, 42, 20, 10 and 5
-  /// Hz).
+  /// The widest low-pass filter up to half of the rate, to avoid aliasing, or else the narrowest filter (register map
+  /// 4.3: 188, 98, 42, 20, 10 and 5 Hz).
   var filter: UInt8 {
     switch rateHz / 2 {
     case 188...: 1

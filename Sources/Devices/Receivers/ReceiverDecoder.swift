@@ -169,7 +169,8 @@ private struct SentenceLines {
   }
 }
 
-/// Gives each epoch a unique timestamp, even if several epochs arrive in one read.
+/// Gives each epoch a unique timestamp, even if several epochs arrive in one read, and removes the fix of an epoch in
+/// which the receiver is frozen.
 private struct EpochDates {
   private var last: MonotonicInstant?
 

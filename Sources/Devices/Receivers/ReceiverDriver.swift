@@ -61,7 +61,8 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     }
   }
 
-  /// The bytes that wake receivers with this protocol from a sleep mode; empty if no bytes wake them.
+  /// The bytes to send to receivers with this protocol that may be in a sleep mode. They wake the receivers from each
+  /// mode that bytes can end. Empty if there is no such mode.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] {
     switch self {
     case .nmea, .casic: []

@@ -79,7 +79,7 @@ struct RestartPolicy: Equatable, Sendable {
     if worked >= RestartPolicy.proof { self = RestartPolicy() }
   }
 
-  /// Whether the receiver has worked long enough since the last restart to count as recovered.
+  /// Whether the receiver has worked long enough since it was last in trouble to count as recovered.
   var hasRecovered: Bool { tries == 0 || worked >= RestartPolicy.firstPause }
 
   /// The policy after a pause in reading. The pause does not count as time in which the receiver worked.
