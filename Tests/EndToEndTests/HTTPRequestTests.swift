@@ -54,7 +54,7 @@ import Testing
     ("GET", "/state?maxAge=30", "Host: localhost\r\nOrigin: http://evil.example", 403, "other sites"),
     ("GET", "/events?every=0.5", "", 400, "'every' must be a number from 1 to 604800"),
     ("GET", "/events?rate=fast", "", 400, "'rate'"), ("POST", "/devices/gps/hold?for=0", "", 400, "'for' must be"),
-    ("POST", "/devices/radar/hold", "", 404, "there is: gps, imu"),
+    ("POST", "/devices/radar/hold", "", 404, "valid ones are gps, imu"),
     ("GET", "/devices/gps/hold", "", 405, "this path accepts POST"),
     ("GET", "/state", "Host: evil.example", 421, "add the name to http.hosts"),
     ("GET", "/state", "Host: evil.example:80", 421, ""), ("GET", "/state", "Host: hub.example", 200, ""),
