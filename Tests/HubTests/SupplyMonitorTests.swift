@@ -146,6 +146,18 @@ struct SupplyMonitorTests {
     hub.shutDown()
   }
 
+  @Test func `a current away from the load is a warning until the current flows to the load again`() async throws {
+    let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'"))
+    hardware.gpsSupply.load("charger", amperes: -0.1)
+    let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let meter = try statuses(of: "meter", hub)
+    #expect(meter.waits { $0.warning?.hasPrefix("the current flows away from the load") == true })
+    hardware.gpsSupply.load("charger", amperes: 0)
+    #expect(meter.waits { $0.warning == nil })
+    lease.cancel()
+    await hub.isOff()
+  }
+
   @Test func `a request for voltage and current wakes only the monitor`() async throws {
     let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 30, ""))
     let states = Recorder<FusedState>()

@@ -12,10 +12,12 @@ final class EnergyMeter: Sendable {
     /// The lease of the monitor while a client needs one of the devices.
     var lease: Lifetime?
     var isOver = false
+    /// Whether the last clear current flowed away from the load; `nil` before the first one.
+    var isReversed: Bool?
   }
 
-  /// A reverse current of this size or more is not noise.
-  private static let backwardsAmperes = -0.01
+  /// The direction of a larger current is not noise.
+  private static let leastDirectedAmperes = 0.01
 
   private let devices: [DeviceMonitor]
   private let reader: SupplyMonitorReader
@@ -64,10 +66,7 @@ final class EnergyMeter: Sendable {
 
   private func receive(_ sample: SupplySample) {
     let amperes = description.amperes(sample)
-    if amperes < EnergyMeter.backwardsAmperes {
-      reader.monitor.setWarning(
-        about: .finding, "the current flows away from the load: check whether the shunt is reversed")
-    }
+    noteDirection(amperes)
     // A negative power is noise or a reverse current.
     let measured = max(0, 1000 * sample.volts * amperes)
     state.withLock { state in
@@ -81,6 +80,20 @@ final class EnergyMeter: Sendable {
         device.measured(milliwatts: measured * share)
       }
     }
+  }
+
+  /// Warns of a reverse current, and ends the warning when the current clearly flows to the load again.
+  private func noteDirection(_ amperes: Double) {
+    guard abs(amperes) > EnergyMeter.leastDirectedAmperes else { return }
+    let isReversed = amperes < 0
+    let isNews = state.withLock { state -> Bool in
+      defer { state.isReversed = isReversed }
+      return state.isReversed != isReversed
+    }
+    guard isNews else { return }
+    reader.monitor.setWarning(
+      about: .finding,
+      isReversed ? "the current flows away from the load: check whether the shunt is reversed" : nil)
   }
 
   private static func end(_ state: inout State, _ devices: [DeviceMonitor]) {
