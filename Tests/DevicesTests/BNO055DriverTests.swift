@@ -96,6 +96,7 @@ struct BNO055DriverTests {
       // The accelerometer measures 125 times a second, and a new sample is half of that period old.
       #expect(clock.now - batch[0].at == .milliseconds(4))
       #expect(batch.temperatureCelsius == -5 && driver.counters.samples == 1 && !batch.followsGap)
+      #expect(!driver.signalsSamples)
       driver.stop()
     }
   }

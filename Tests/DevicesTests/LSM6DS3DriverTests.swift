@@ -100,6 +100,7 @@ struct LSM6DS3DriverTests {
       ChipConnection(bus: bus, address: 0x6A, dataReady: Line(), clock: clock, pause: { clock.advance(by: $0) }),
       InertialConfiguration(rateHz: 100))
     try driver.start()
+    #expect(driver.signalsSamples == (identity == 0x6A))
     bus.finish()
   }
 

@@ -25,6 +25,8 @@ final class BNO055Driver: InertialDriver {
   private static let temperatureStep: Float = 2
 
   private(set) var counters = InertialCounters()
+  /// The driver does not use the chip's interrupt line.
+  let signalsSamples = false
 
   private let registers: I2CRegisters
   private let connection: ChipConnection

@@ -4,6 +4,8 @@ import HardwareIO
 /// in bursts, so that a thousand samples a second do not wake the processor a thousand times.
 public protocol InertialDriver: AnyObject {
   var counters: InertialCounters { get }
+  /// Whether a wired data-ready line has an edge for each sample. Valid after `start()`.
+  var signalsSamples: Bool { get }
   /// Wakes the chip and starts sampling, into the FIFO if there is one.
   func start() throws(HardwareError)
   /// Takes the waiting samples, at most `IMUBatch.capacity`.
@@ -14,6 +16,10 @@ public protocol InertialDriver: AnyObject {
   func read(into batch: inout IMUBatch) throws(HardwareError)
   /// Puts the chip to sleep, whatever its state. Ignores errors, which mean that the chip no longer answers.
   func stop()
+}
+
+extension InertialDriver {
+  public var signalsSamples: Bool { true }
 }
 
 /// The numbers of samples and losses that the driver of an inertial sensor has counted.

@@ -11,6 +11,8 @@ final class LSM6DS3Driver: InertialDriver {
   private static let sampleLength = 12
 
   var counters: InertialCounters { readout.counters }
+  /// The LSM6DS3 cannot pulse its data-ready line, so the driver does not enable it.
+  var signalsSamples: Bool { !isLSM6DS3 }
 
   private let registers: I2CRegisters
   private let connection: ChipConnection

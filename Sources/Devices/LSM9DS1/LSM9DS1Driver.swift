@@ -13,6 +13,8 @@ final class LSM9DS1Driver: InertialDriver {
   private static let axes = SIMD3<Float>(1, 1, -1)
 
   var counters: InertialCounters { readout.counters }
+  /// The driver does not enable the chip's data-ready line, which would stay high until the output registers are read.
+  let signalsSamples = false
 
   private let registers: I2CRegisters
   private let connection: ChipConnection
@@ -27,8 +29,6 @@ final class LSM9DS1Driver: InertialDriver {
     self.configuration = configuration
     registers = I2CRegisters(connection.bus, address: connection.address, capacity: LSM9DS1Driver.sampleLength)
     rate = LSM9DS1Rate(nearest: configuration.rateHz)
-    // The driver does not enable the chip's data-ready line, which would stay high until the output registers are
-    // read.
     readout = FIFOReadout(connection, rateHz: rate.hertz)
     accelerometerScale = LSM9DS1Driver.axes * (configuration.accelerometerRange.lsm9ds1GravitiesPerUnit * 9.80665)
     gyroscopeScale = LSM9DS1Driver.axes * (configuration.gyroscopeRange.lsm9ds1DegreesPerUnit * .pi / 180)

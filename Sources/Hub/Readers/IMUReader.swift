@@ -62,7 +62,8 @@ extension DeviceReader where Sample == IMUBatch {
       var emptyBursts = 0
       while try scope.poller.wait(for: timer) {
         _ = timer.takeExpirations()
-        if let edges {
+        // If the chip does not signal its samples, waiting for an edge would only delay them.
+        if let edges, driver.signalsSamples {
           // Discard edges that have waited, because they are old. If the line is silent, the chip is still read after
           // the limit.
           _ = try edges.takeEdges()
