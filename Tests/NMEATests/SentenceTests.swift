@@ -29,6 +29,12 @@ struct SentenceTests {
     #expect(try #require(rmc.position).latitudeDegrees < 0)
   }
 
+  @Test func `MWV's theoretical angle is off the bow, and no direction`() throws {
+    guard case .wind(let wind) = try parse("IIMWV,45.0,T,10.0,M,A") else { throw Unexpected() }
+    #expect(wind.trueAngleDegrees == 45 && wind.trueSpeedMetresPerSecond == 10)
+    #expect(wind.directionTrueDegrees == nil && wind.relativeAngleDegrees == nil)
+  }
+
   @Test func `empty fields are unknown, not zero`() throws {
     guard case .rmc(let rmc) = try parse("GPRMC,,V,,,,,,,,,,N") else { throw Unexpected() }
     #expect(rmc.time == nil)
@@ -98,6 +104,7 @@ struct SentenceTests {
     ("APROT,0.013,V", "rot -"),
     ("IIMWV,45.0,R,10.0,N,A", "wind 45.0 5.144"),
     ("IIMWV,45.0,R,10.0,N,V", "unknown"),
+    ("IIMWV,45.0,,10.0,N,A", "unknown"),
     ("PMTK001,604,3", "ack 604 succeeded"),
     ("PGRMZ,246,f,3", "altitude 74.981 threeDimensional"),
     ("PGRME,15.0,M,45.0,M,25.0,M", "errors 15.0 45.0 25.0"),

@@ -1,11 +1,15 @@
-/// Wind from MWD (over ground), or from MWV (relative to the bow if its reference is R, otherwise over ground).
+/// Wind, from MWD (its direction over ground) or MWV (its angle off the bow).
 public struct Wind: Equatable, Sendable {
   public var directionTrueDegrees: Double?
   public var directionMagneticDegrees: Double?
-  /// The speed of the wind over ground.
+  /// The angle of the true wind off the bow, clockwise, from MWV with the reference T (IEC 61162-1: theoretical). It is
+  /// no direction on the compass.
+  public var trueAngleDegrees: Double?
+  /// The speed of the true wind: over ground from MWD, and through the water from most senders of MWV.
   public var trueSpeedMetresPerSecond: Double?
-  /// The angle off the bow, clockwise.
+  /// The angle of the apparent wind off the bow, clockwise.
   public var relativeAngleDegrees: Double?
+  /// The speed of the apparent wind.
   public var relativeSpeedMetresPerSecond: Double?
 
   init?(mwd fields: inout FieldReader) {
@@ -33,12 +37,14 @@ public struct Wind: Equatable, Sendable {
       case Byte.M: speed
       default: nil as Double?
       }
-    if reference == Byte.R {
+    switch reference {
+    case Byte.R:
       relativeAngleDegrees = angle
       relativeSpeedMetresPerSecond = metresPerSecond
-    } else {
-      directionTrueDegrees = angle
+    case Byte.T:
+      trueAngleDegrees = angle
       trueSpeedMetresPerSecond = metresPerSecond
+    default: return nil
     }
   }
 }
