@@ -12,6 +12,8 @@ struct EndOfEpochDetector: Sendable {
     var occurrence: Int
   }
 
+  private typealias Places = InlineArray<32, Position?>
+
   private static let initialEvidence = 2
   private static let maximumEvidence = 64
   /// The number of consecutive epochs in which sentences may follow the predicted end. After more of them, the
@@ -21,13 +23,13 @@ struct EndOfEpochDetector: Sendable {
   private var candidate: Position?
   private var evidence = 0
   private var neededEvidence = initialEvidence
-  /// The sentences of the current epoch. Receivers send fewer than sixteen different sentences. Further ones are not
-  /// counted.
-  private var seen = InlineArray<16, Position?>(repeating: nil)
-  private var seenBefore = InlineArray<16, Position?>(repeating: nil)
+  /// The sentences of the current epoch, one place per talker and kind. A u-blox receiver with all its sentences and
+  /// constellations on sends eighteen, and may send binary messages as well. Further ones are not counted.
+  private var seen = Places(repeating: nil)
+  private var seenBefore = Places(repeating: nil)
   /// The kinds that both of the last two epochs contained. Kinds that come occasionally, such as lists of satellites,
   /// are not expected.
-  private var usual = InlineArray<16, Position?>(repeating: nil)
+  private var usual = Places(repeating: nil)
   private var last: Position?
   /// The predicted end of this epoch.
   private var predicted: Position?
@@ -36,7 +38,7 @@ struct EndOfEpochDetector: Sendable {
   /// Records a sentence or message of the current epoch.
   mutating func note(_ code: MessageCode) {
     var occurrence = 1
-    for index in 0..<16 {
+    for index in seen.indices {
       guard var place = seen[index] else {
         seen[index] = Position(code: code, occurrence: 1)
         break
@@ -58,7 +60,7 @@ struct EndOfEpochDetector: Sendable {
 
   /// Whether everything that came in both of the last two epochs has arrived.
   var hasSeenTheUsual: Bool {
-    for index in 0..<16 {
+    for index in usual.indices {
       guard let place = usual[index] else { return true }
       if EndOfEpochDetector.count(of: place.code, in: seen) < place.occurrence { return false }
     }
@@ -93,18 +95,18 @@ struct EndOfEpochDetector: Sendable {
     }
     keepTheUsual()
     seenBefore = seen
-    seen = InlineArray(repeating: nil)
+    seen = Places(repeating: nil)
     last = nil
     predicted = nil
   }
 
   /// Begins the next epoch without learning from the old one.
-  mutating func forgetEpoch() { seen = InlineArray(repeating: nil) }
+  mutating func forgetEpoch() { seen = Places(repeating: nil) }
 
   private mutating func keepTheUsual() {
-    usual = InlineArray(repeating: nil)
+    usual = Places(repeating: nil)
     var count = 0
-    for index in 0..<16 {
+    for index in seen.indices {
       guard var place = seen[index] else { return }
       place.occurrence = min(
         place.occurrence, EndOfEpochDetector.count(of: place.code, in: seenBefore))
@@ -114,8 +116,8 @@ struct EndOfEpochDetector: Sendable {
     }
   }
 
-  private static func count(of code: MessageCode, in places: borrowing InlineArray<16, Position?>) -> Int {
-    for index in 0..<16 {
+  private static func count(of code: MessageCode, in places: borrowing Places) -> Int {
+    for index in places.indices {
       guard let place = places[index] else { return 0 }
       if place.code == code { return place.occurrence }
     }
