@@ -104,6 +104,27 @@ struct KeptKnowledgeSessionTests {
     receiver.end()
   }
 
+  @Test(arguments: [("ROM CORE 3.01", false), ("EXT CORE 3.01 (107900)", true)])
+  func `if the supply stays on, the next run starts the receiver if it was stopped, and otherwise identifies it`(
+    _ software: String, _ isStopped: Bool
+  ) async throws {
+    let receiver = ScriptedReceiver { Self.answer($0, software: software) }
+    let rig = SessionRig(Self.configuration, receiver, keeping: Shelf().keeping)
+    var countBefore = 0
+    for run in 1...2 {
+      countBefore = receiver.requests.values.count
+      try rig.start()
+      await rig.started.first(run)
+      let count = rig.observations.values.count
+      await rig.observations.first(count + 3)
+      await rig.finish()
+    }
+    let said = receiver.requests.values.dropFirst(countBefore)
+    #expect(said.contains(MadeMessage.ubx(0x0604, [0, 0, 9, 0])) == isStopped)
+    #expect(said.contains { Self.kind($0) == 0x0A04 } != isStopped)
+    receiver.end()
+  }
+
   @Test func `a receiver that does not answer delays the end of its supply by at most two seconds`() async throws {
     // The receiver's clock advances while a busy machine delays the session, so the shortest of several ends is the
     // session's own.

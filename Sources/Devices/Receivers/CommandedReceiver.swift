@@ -26,6 +26,8 @@ protocol CommandedReceiver: Sendable {
   func restart(_ restart: ReceiverRestart, _ channel: CommandChannel) throws(HardwareError)
   /// Whether the receiver must be configured again after a sleep.
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool
+  /// Whether the receiver is stopped while it stores its satellite data, if `keepKnowledge` may do so.
+  var stopsToKeepKnowledge: Bool { get }
   /// Makes the receiver report or store its satellite data before its supply is switched off.
   ///
   /// - Parameters:
@@ -48,6 +50,8 @@ extension CommandedReceiver {
   func sleepLimit(in sleep: ReceiverSleep) -> SleepLimit? {
     longestSleep(in: sleep).map { SleepLimit(duration: $0, isWakeable: wakingBytes(from: sleep) != nil) }
   }
+
+  var stopsToKeepKnowledge: Bool { false }
 
   func keepKnowledge(
     _ channel: CommandChannel, mayStop: Bool, hasBackup: Bool

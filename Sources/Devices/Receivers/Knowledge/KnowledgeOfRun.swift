@@ -105,7 +105,7 @@ final class KnowledgeOfRun {
       isAlone && (memory.present.writtenAt.map { now - $0 >= KnowledgeOfRun.leastBetweenWrites } ?? true)
     let kept: KeptKnowledge
     do throws(HardwareError) {
-      if mayWrite, receiver.driver == .ublox {
+      if mayWrite, receiver.stopsToKeepKnowledge {
         // The receiver may stay stopped until its supply goes off. If the supply stays on, the next run starts the
         // receiver.
         (memory.present.asleep, memory.present.asleepSupply) = (.stop, suppliedSince)

@@ -11,11 +11,13 @@ extension UbloxReceiver {
 
   // MARK: Before the supply goes off
 
+  var stopsToKeepKnowledge: Bool { isHelped && hasFlash }
+
   func keepKnowledge(
     _ channel: CommandChannel, mayStop: Bool, hasBackup: Bool
   ) throws(HardwareError) -> KeptKnowledge {
     guard isHelped else { return .nothing }
-    if mayStop, hasFlash {
+    if mayStop, stopsToKeepKnowledge {
       // The data must not change while it is written.
       try channel.say(UBXMessage.reset(.stop).bytes)
       try channel.listen(for: .milliseconds(100))
