@@ -61,6 +61,16 @@ struct BoardFileTests {
     #expect(board.journalsState)
   }
 
+  @Test func `a receiver on a network draws nothing from the board unless the file says otherwise`() throws {
+    for (section, milliwatts) in [
+      ("port: '/dev/ttyX'", 132.0), ("port: 'gpsd://boat.local'", 0), ("port: 'tcp://boat.local:10110'", 0),
+      ("port: 'tcp://boat.local:10110', power: { currentMilliamperes: 10 }", 33),
+    ] {
+      let power = try read("{ name: 'x', devices: { gps: { driver: 'nmea', \(section) } } }").receiver?.power
+      #expect(power?.milliwatts == milliwatts && power?.standbyMilliwatts == milliwatts, "\(section)")
+    }
+  }
+
   static let mistakes: [(text: String, message: String)] = [
     ("{", "board:1: the file ends where a key should be"),
     ("{ name: 'x'\n devices: {} }", "board:2: 'd' where ',' or '}' should follow the value of 'name'"),

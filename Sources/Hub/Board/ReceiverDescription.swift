@@ -58,9 +58,11 @@ extension ReceiverDescription {
       try section.number("fixLatencyMilliseconds", in: 0...400).map { .nanoseconds(Int64($0 * 1e6)) } ?? .zero
     caster = try section.section("ntrip").map { (section) throws(BoardError) in try CasterSettings(section) }
     settings.reportsCorrections = caster != nil && settings.messages == .ubx
-    // A receiver without a sleep mode continues to work, so it has no standby current of its own.
+    // A receiver without a sleep mode continues to work, so it has no standby current of its own. The supply of a
+    // receiver on the network is not this board's.
     power = try Board.Power(
-      section.section("power"), typicalMilliamperes: 40, standbyMilliamperes: nil, receiver: driver)
+      section.section("power"), typicalMilliamperes: NetworkSource.isMeant(by: port) ? 0 : 40,
+      standbyMilliamperes: nil, receiver: driver)
     try checkSource(section)
     try section.finish()
   }
