@@ -70,9 +70,17 @@ import Testing
     #expect(program.standardOutput.contains("not checked  power cycles: other clients hold it\n"))
     #expect(program.standardOutput.contains("  gravity: "), "\(program.standardOutput)")
     #expect(hub.devicesNow["imu"].wakes == 1)
+    // The name of another client does not matter, not even if it is that of this command.
+    watch.send(SIGKILL)
+    watch.wait()
+    let namesake = SocketClient(path: hub.socket)
+    namesake.send(#"{"name": "verify", "parts": ["rates"]}"# + "\n")
+    #expect(eventually { hub.devicesNow["imu"].holders.contains { $0.hasPrefix("verify") } })
+    let again = verify(hub, ["--device", "imu", "--seconds", "1"])
+    #expect(again.standardOutput.contains("not checked  power cycles: other clients hold it\n"))
+    namesake.leave()
     let unknown = verify(hub, ["--device", "compass"])
     #expect(unknown.standardError.contains("the hub has no device 'compass'"), "\(unknown.standardError)")
-    watch.send(SIGKILL)
     #expect(hub.stop() == 0)
   }
 }

@@ -171,18 +171,24 @@ struct Verify: ParsableCommand {
     return first
   }
 
+  /// More than the time after which the hub no longer counts this command as a holder of a device.
+  private static let releaseTime = Duration.seconds(2)
+
   /// Waits until a device no longer measures. Returns whether it stopped in time; `nil` if other clients keep it awake.
   private func rests(_ id: String) throws -> Bool? {
     let clock = MonotonicClock()
-    let deadline = clock.now + .milliseconds(Int64(within * 1000))
+    let releasedAt = clock.now
+    let deadline = releasedAt + .milliseconds(Int64(within * 1000))
+    var isHeld = false
     while clock.now < deadline {
       guard let device = try current(id) else { return false }
-      if device.holders.contains(where: { !$0.hasPrefix("verify") }) { return nil }
       if ["off", "asleep", "awake"].contains(device.power) { return true }
-      // The device is still on for its idle timeout.
+      isHeld = !device.holders.isEmpty
+      if isHeld, clock.now - releasedAt > Verify.releaseTime { return nil }
+      // The device is still on for its idle timeout, or other clients hold it.
       usleep(100_000)
     }
-    return false
+    return isHeld ? nil : false
   }
 
   private static func text(of results: [DeviceVerification]) -> String {
