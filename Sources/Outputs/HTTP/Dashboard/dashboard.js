@@ -174,7 +174,8 @@ async function look() {
   try {
     const [{ devices: list, conditions }, { fences: areas }] = await Promise.all(
       ["devices", "fences"].map(async (address) => (await read(address)).json()));
-    const isHeld = list.some((status) => status.holders.some((holder) => holder.startsWith("held for ")));
+    // A hold is a holder, so without holders there is no hold.
+    const isHeld = list.some((status) => status.holders.length > 0);
     const holds = isHeld ? (await (await fetch("holds", { cache: "no-store" })).json()).holds : [];
     showDevices(list, holds);
     takeFences(areas);
