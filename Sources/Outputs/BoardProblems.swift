@@ -21,33 +21,47 @@ public struct BoardProblem: Equatable, Sendable, CustomStringConvertible {
 /// Finds settings of a board file that no hub can apply, although each value by itself is valid. A running hub logs and
 /// ignores these settings; this check reports them before a hub runs.
 public enum BoardProblems {
-  /// - Parameter isElsewhere: whether this machine is not the board; secrets and certificates may then be missing
-  ///   here
-  public static func find(in board: Board, isElsewhere: Bool = false) -> [BoardProblem] {
+  /// - Parameters:
+  ///   - isElsewhere: whether this machine is not the board; secrets, certificates and programs may then be missing
+  ///     here
+  ///   - isForServiceAlone: whether only the service can read a file, so that it cannot be checked
+  public static func find(
+    in board: Board, isElsewhere: Bool = false,
+    isForServiceAlone: @escaping (String) -> Bool = ServiceFiles.isForServiceAlone
+  ) -> [BoardProblem] {
+    let isLeftOut = { (file: String) in isElsewhere && isMissing(file) || isForServiceAlone(file) }
     let misplaced = misplacedPasswords(board)
-    let board = withoutMisplacedPasswords(isElsewhere ? withoutMissingFiles(board) : board)
-    return misplaced + ports(board) + http(board, isElsewhere: isElsewhere) + connections(board) + lines(board)
+    let board = withoutMisplacedPasswords(without(isLeftOut, board))
+    return misplaced + ports(board) + http(board, isLeftOut) + connections(board) + lines(board)
       + chrony(board)
       + record(board) + parts(board)
-      + fleet(board) + fences(board) + requests(board) + casters(board, isElsewhere: isElsewhere)
-      + hooks(board, isElsewhere: isElsewhere)
+      + fleet(board) + fences(board) + requests(board) + casters(board, isLeftOut)
+      + hooks(board, isElsewhere: isElsewhere, isLeftOut)
   }
 
   /// The secrets, certificates and programs that the board file names and that are missing on this machine, each with
   /// its key: `'http.tokenFile': /etc/…`.
   public static func missingFiles(of board: Board) -> [String] {
+    let programs = board.hooks.compactMap { hook in hook.program.map { (key: "\(hook.key).run", file: $0) } }
+    return texts(of: (secrets(of: board) + certificates(of: board) + programs).filter { isMissing($0.file) })
+  }
+
+  /// The secrets and certificates that the board file names and that only the service can read, each with its key.
+  public static func filesForServiceAlone(of board: Board) -> [String] {
+    texts(of: (secrets(of: board) + certificates(of: board)).filter { ServiceFiles.isForServiceAlone($0.file) })
+  }
+
+  private static func texts(of files: [(key: String, file: String)]) -> [String] {
+    files.map { "'\($0.key)': \($0.file)" }
+  }
+
+  private static func certificates(of board: Board) -> [(key: String, file: String)] {
     let fleet = board.fleet
-    let files = [
-      ("http.tokenFile", board.http?.tokenFile), ("mqtt.passwordFile", fleet?.passwordFile),
+    let named = [
       ("mqtt.caFile", fleet?.caFile), ("mqtt.certificateFile", fleet?.certificateFile),
       ("mqtt.keyFile", fleet?.keyFile),
     ]
-    let casters = passwordsForCasters(of: board).map { ($0.key, Optional($0.file)) }
-    let programs = board.hooks.map { ("\($0.key).run", $0.program) }
-    let tokens = tokensOfHooks(of: board).map { ($0.key, Optional($0.file)) }
-    return (files + casters + programs + tokens).compactMap { key, file in
-      file.flatMap { isMissing($0) ? "'\(key)': \($0)" : nil }
-    }
+    return named.compactMap { key, file in file.map { (key: key, file: $0) } }
   }
 
   /// The files with passwords and tokens, each with its key in the board file.
@@ -72,10 +86,12 @@ public enum BoardProblems {
 
   /// Finds programs that cannot run or that every user may change, tokens that cannot be read, and hooks with an MQTT
   /// topic but no broker.
-  private static func hooks(_ board: Board, isElsewhere: Bool) -> [BoardProblem] {
+  private static func hooks(
+    _ board: Board, isElsewhere: Bool, _ isLeftOut: (String) -> Bool
+  ) -> [BoardProblem] {
     var problems = tokensOfHooks(of: board).compactMap { key, file -> BoardProblem? in
       if SecretFile.refusal(ofBoards: file) != nil { return nil }
-      if access(file, R_OK) == 0 || isElsewhere && isMissing(file) { return nil }
+      if isLeftOut(file) || access(file, R_OK) == 0 { return nil }
       return BoardProblem(key, "cannot be read from \(file): \(String(cString: strerror(errno)))")
     }
     for hook in board.hooks {
@@ -104,9 +120,9 @@ public enum BoardProblems {
     }
   }
 
-  private static func casters(_ board: Board, isElsewhere: Bool) -> [BoardProblem] {
+  private static func casters(_ board: Board, _ isLeftOut: (String) -> Bool) -> [BoardProblem] {
     passwordsForCasters(of: board).compactMap { key, file in
-      if access(file, R_OK) == 0 || isElsewhere && isMissing(file) { return nil }
+      if isLeftOut(file) || access(file, R_OK) == 0 { return nil }
       return BoardProblem(key, "cannot be read from \(file): \(String(cString: strerror(errno)))")
     }
   }
@@ -116,9 +132,9 @@ public enum BoardProblems {
     access(file, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)
   }
 
-  /// The board without the files of `mqtt` that are missing on this machine, so that the rest can be checked.
-  private static func withoutMissingFiles(_ board: Board) -> Board {
-    func here(_ file: String?) -> String? { file.flatMap { isMissing($0) ? nil : $0 } }
+  /// The board without some of the files of `mqtt`, so that the rest can be checked.
+  private static func without(_ isLeftOut: @escaping (String) -> Bool, _ board: Board) -> Board {
+    func here(_ file: String?) -> String? { file.flatMap { isLeftOut($0) ? nil : $0 } }
     var board = board
     if var fleet = board.fleet {
       fleet.passwordFile = here(fleet.passwordFile)
@@ -182,11 +198,11 @@ public enum BoardProblems {
       || [one, other].contains { $0.bytes.allSatisfy { $0 == 0 } && (isSameFamily || $0.bytes.count == 16) }
   }
 
-  private static func http(_ board: Board, isElsewhere: Bool) -> [BoardProblem] {
+  private static func http(_ board: Board, _ isLeftOut: (String) -> Bool) -> [BoardProblem] {
     guard let http = board.http else { return [] }
     var problems: [BoardProblem] = []
     do throws(AccessToken.Failure) {
-      if !isElsewhere || !(http.tokenFile.map(isMissing) ?? false) { _ = try AccessToken.load(for: http) }
+      if !(http.tokenFile.map(isLeftOut) ?? false) { _ = try AccessToken.load(for: http) }
     } catch {
       problems.append(BoardProblem("http", "on \(http.endpoint) would not be served: \(error)"))
     }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Hub
 import TestSupport
@@ -48,6 +49,33 @@ struct BoardProblemsTests {
     var own = FleetSettings(broker: fleet.broker)
     (own.username, own.passwordFile) = ("a", file)
     #expect(try MQTTOptions(own, identifier: "x", subscriptions: []).passwordFile == file)
+  }
+
+  @Test func `a file that the service can read is no problem for a user who may not`() throws {
+    let board = try board(
+      """
+      http: { tokenFile: '/etc/sensorhub/none-t' },
+        mqtt: { broker: 'mqtts://b', username: 'a', passwordFile: '/etc/sensorhub/none-p' },
+        devices: { gps: { driver: 'nmea', port: '/p', ntrip: { caster: 'ntrip://me@c/M',
+          passwordFile: '/etc/sensorhub/none-n' } } }
+      """)
+    let files = ["t", "p", "n"].map { "/etc/sensorhub/none-\($0)" }
+    let keys = BoardProblems.find(in: board, isForServiceAlone: { _ in false }).map(\.key)
+    #expect(keys == ["http", "mqtt", "devices.gps.ntrip.passwordFile"])
+    #expect(BoardProblems.find(in: board, isForServiceAlone: { files.contains($0) }).isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      (7, 0o600, true), (7, 0o077, false), (1, 0o640, true), (1, 0o604, false), (2, 0o604, true), (2, 0o640, false),
+    ] as [(UInt32, UInt32, Bool)])
+  func `an account reads a file by its owner, else its group, else its mode for all`(
+    _ place: UInt32, _ mode: UInt32, _ isReadable: Bool
+  ) {
+    // The file is the account's own, its group's, or neither's.
+    var status = stat()
+    (status.st_uid, status.st_gid, status.st_mode) = (place == 7 ? 7 : 0, place == 1 ? 50 : 0, S_IFREG | mode)
+    #expect(ServiceFiles.may(7, inGroups: [7, 50], read: status) == isReadable)
   }
 
   @Test func `reports of many hubs are limited to the available room`() {

@@ -19,7 +19,8 @@ struct Check: ParsableCommand {
       machine. It compares the data rate of the chips with the speed of their bus (as this machine reports it, otherwise \
       100 kHz), and the size of fences with the usual accuracy of receivers. It also reports what prevents recording on \
       this machine; that is not an error of the file. A missing password, token or certificate is an error only if this \
-      machine has one of the board's devices, or with --device.
+      machine has one of the board's devices, or with --device. A file that the service can read and you may not is not \
+      checked.
 
       With --device the command also checks this machine: whether the ports, buses and pulses exist, and whether the \
       kernel's console or a login uses one of the ports. It opens no device. Each warning ends with the next step.
@@ -98,6 +99,11 @@ struct Check: ParsableCommand {
       for file in BoardProblems.missingFiles(of: board) {
         Terminal.standardError("missing on this machine, and needed on the board: \(file)")
       }
+    }
+    for file in BoardProblems.filesForServiceAlone(of: board) {
+      Terminal.standardError(
+        "not checked, because you may not read this file (the service can): \(file); next: sudo sensorhub check "
+          + ShellText.word(self.board))
     }
     for warning in warnings { Terminal.standardError("warning: \(warning)") }
     Terminal.standardOutput("\(self.board): valid; the board is '\(board.name)'")
