@@ -57,6 +57,26 @@ struct BoardWarningsTests {
     #expect(try budgets("\(gpio), sleep: 'backup', milliwattHoursPerDay: 2").count == 1)
   }
 
+  @Test func `the hub warns of an accuracy that no receiver is told to state, and says what to do`() throws {
+    func requests(_ receiver: String, accuracy: String = ", accuracy: 10") throws -> [String] {
+      let text =
+        "{ name: 'x', devices: { gps: { port: '/dev/gps', \(receiver) } }, "
+        + "requests: [{ name: 'log', every: 600\(accuracy) }] }"
+      return BoardWarnings.requests(of: try Board(json5: Array(text.utf8), file: "board"))
+    }
+    let words =
+      "request log: the receiver states no accuracy unless it sends GST, and the hub then assumes 12 m times its HDOP: "
+      + "fixes hardly ever meet 10 m, and the receiver is on for all of 'within' each time; "
+    #expect(
+      try requests("driver: 'ublox'") == [words + "set 'messages: \"ubx\"' for it, or raise 'accuracy'"])
+    #expect(try requests("driver: 'mediatek'") == [words + "raise 'accuracy'"])
+    for receiver in ["driver: 'ublox', messages: 'ubx'", "driver: 'nmea'", "driver: 'auto'"] {
+      #expect(try requests(receiver).isEmpty, "\(receiver)")
+    }
+    #expect(try requests("driver: 'ublox'", accuracy: ", accuracy: 25").isEmpty)
+    #expect(try requests("driver: 'ublox'", accuracy: "").isEmpty)
+  }
+
   @Test func `the hub warns if a rate needs more than a bus can carry at its usual speed, and says what to do`() throws
   {
     let fast = "imu: { driver: 'mpu-6050', bus: 'i2c-1', rateHz: 1000 }, mag: { driver: 'lis3mdl', bus: '/dev/i2c-1' }"

@@ -1,3 +1,5 @@
+import Devices
+import Fusion
 import HardwareIO
 import NMEA
 
@@ -27,14 +29,38 @@ public enum BoardWarnings {
   /// Warns of fences that are too small, or have too short a grace, for the fused receivers. This does not depend on
   /// the machine.
   public static func fences(of board: Board) -> [String] {
-    let receivers = board.devices.compactMap { device -> ReceiverDescription? in
-      guard case .receiver(let receiver) = device, board.fusedDevices.contains(receiver.id) else { return nil }
-      return receiver
-    }
+    let receivers = fusedReceivers(of: board)
     if receivers.isEmpty { return [] }
     let check = FenceCheck(receivers)
     return board.fences.flatMap { fence in
       [check.doubt(of: fence), check.haste(of: fence)].compactMap { $0.map { "fence \(fence.name): \($0)" } }
+    }
+  }
+
+  /// Warns of requests whose accuracy fixes hardly ever meet, because no receiver is told to state its accuracy. A
+  /// receiver with the driver `nmea` or `auto` may state its accuracy, so this does not warn of it. This does not
+  /// depend on the machine.
+  public static func requests(of board: Board) -> [String] {
+    let receivers = fusedReceivers(of: board)
+    let mayStateAccuracy = receivers.contains {
+      $0.settings.messages == .ubx || $0.driver == .nmea || $0.driver == .auto
+    }
+    if receivers.isEmpty || mayStateAccuracy { return [] }
+    let radius = (Confidence.radial * GNSSObservation.rangeSigmaMetres).rounded()
+    let remedy = receivers.contains { $0.driver == .ublox } ? "set 'messages: \"ubx\"' for it, or " : ""
+    return board.requests.compactMap { request in
+      guard let accuracy = request.request.accuracyMetres, accuracy < radius else { return nil }
+      return
+        "request \(request.name): the receiver states no accuracy unless it sends GST, and the hub then assumes "
+        + "\(radius.short) m times its HDOP: fixes hardly ever meet \(accuracy.short) m, and the receiver is on for all "
+        + "of 'within' each time; \(remedy)raise 'accuracy'"
+    }
+  }
+
+  private static func fusedReceivers(of board: Board) -> [ReceiverDescription] {
+    board.devices.compactMap { device -> ReceiverDescription? in
+      guard case .receiver(let receiver) = device, board.fusedDevices.contains(receiver.id) else { return nil }
+      return receiver
     }
   }
 

@@ -87,7 +87,8 @@ extension GNSSObservation {
       ?? fix.vdop.map { $0 * GNSSObservation.rangeSigmaMetres }
   }
 
-  private static let rangeSigmaMetres = 5.0
+  /// The sigma of a position per unit of the dilution of precision, for a receiver that states no accuracy.
+  static let rangeSigmaMetres = 5.0
 }
 
 extension ReceiverFusion {

@@ -17,7 +17,7 @@ struct Check: ParsableCommand {
       Reports everything for which a hub would refuse the file: impossible ports, lines and sockets, and a web port that \
       other machines can reach without a token. The command does not look for devices, so you can check a file on any \
       machine. It compares the data rate of the chips with the speed of their bus (as this machine reports it, otherwise \
-      100 kHz), and the size of fences with the usual accuracy of receivers. It also reports what prevents recording on \
+      100 kHz), and the size of fences and the accuracy of requests with the usual accuracy of receivers. It also reports what prevents recording on \
       this machine; that is not an error of the file. A missing password, token or certificate is an error only if this \
       machine has one of the board's devices, or with --device. A file that the service can read and you may not is not \
       checked.
@@ -91,6 +91,7 @@ struct Check: ParsableCommand {
     }
     var warnings = BoardWarnings.rates(of: board, on: machine)
     warnings += BoardWarnings.fences(of: board)
+    warnings += BoardWarnings.requests(of: board)
     warnings += BoardWarnings.magneticModel(of: board, at: clinux_realtime_ns())
     warnings += BoardWarnings.budgets(of: board)
     warnings += SecretFile.warnings(of: board)
