@@ -32,6 +32,13 @@ import Testing
     #expect(
       record.standardOutput.contains("the hub knows how long 1000 MB last after it has recorded for half a minute"))
     #expect(record.standardOutput.contains("to record it, set 'wakes: true' in 'record'"), "\(record.standardOutput)")
+    let requests = check(
+      "{ name: \"x\", devices: { gps: \(CheckTests.gps) }, requests: [{ name: \"log\", every: 600 }], "
+        + "record: { path: \"/nowhere/at/all\" } }")
+    #expect(
+      requests.standardOutput.contains("no client watches, the fixes of the requests are recorded: 'log'"),
+      "\(requests.standardOutput)")
+    #expect(!requests.standardOutput.contains("wakes"), "\(requests.standardOutput)")
   }
 
   @Test(arguments: [

@@ -150,7 +150,7 @@ struct Check: ParsableCommand {
     }
     if let record = board.record {
       Terminal.standardOutput("  \(describe(record))")
-      for line in RecorderOutlook.lines(record) { Terminal.standardOutput("    \(line)") }
+      for line in RecorderOutlook.lines(record, board.requests) { Terminal.standardOutput("    \(line)") }
       if record.compression == .zstd, !MCAPCompression.zstd().isAvailable {
         Terminal.standardError(
           "here \(MCAPError.missingLibrary("zstd")); without the library, the hub records uncompressed")

@@ -37,8 +37,9 @@ struct Info: ParsableCommand {
     var all = RecordingContents()
     let progress = RecordingProgress(total: recordings.messageCount)
     var before: (started: String?, correction: Int64) = (nil, 0)
-    // The recorder's settings in the last board file of the recordings.
+    // The recorder's settings and the requests in the last board file of the recordings.
     var settings: RecordSettings?
+    var requests: [StandingRequest] = []
     var vanishedFileCount = 0
     for file in recordings.files {
       guard let reader = try file.openIfThere() else {
@@ -53,7 +54,7 @@ struct Info: ParsableCommand {
       before = (started, correction)
       let (contents, badChunkCount) = try contents(of: reader, file.path, correction, &all, progress)
       progress.finish()
-      if let board = BoardOfRecording.board(reader) { settings = board.record }
+      if let board = BoardOfRecording.board(reader) { (settings, requests) = (board.record, board.requests) }
       let description = Description(
         file: file, version: facts["version"], started: started, board: BoardOfRecording.name(reader),
         correction: correction, badChunkCount: badChunkCount, isOlder: RecordingFormat.isOlder(reader),
@@ -86,7 +87,7 @@ struct Info: ParsableCommand {
     if !json, let settings, let rate {
       let time = RecordingRate.text(seconds: rate.seconds(for: settings.maximumMegabytes))
       Terminal.standardOutput("budget: \(settings.maximumMegabytes) MB hold \(time) of recording at this rate")
-      if !settings.wakes { Terminal.standardOutput("budget: \(RecorderOutlook.withoutWakes)") }
+      if let gap = RecorderOutlook.gap(in: settings, requests) { Terminal.standardOutput("budget: \(gap)") }
     }
   }
 
