@@ -190,8 +190,8 @@ let package = Package(
     .testTarget(
       name: "HardwareInTheLoopTests",
       dependencies: [
-        "CLinux", "Devices", "Guarding", "HardwareIO", "MonotonicTime", "Simulation", "TestSupport", "VirtualBench",
-        "sensorhub",
+        "CLinux", "Devices", "Guarding", "HardwareIO", "Hub", "MonotonicTime", "Simulation", "TestSupport",
+        "VirtualBench", "sensorhub",
       ],
       exclude: ["Bench"], swiftSettings: strict),
     .testTarget(

@@ -1,5 +1,6 @@
 import Glibc
 import HardwareIO
+import Hub
 import MonotonicTime
 import Simulation
 import TestSupport
@@ -27,22 +28,34 @@ enum Bench {
 
   static let wiring: Wiring = {
     guard let file = Wiring.file else { return Wiring(board) }
-    do {
+    do throws(BoardError) {
       return try Wiring(file: file)
     } catch {
-      fatalError("\(file) is no description of a wiring: \(error)")
+      end("\(error)")
     }
   }()
+
+  /// Ends the run because of a mistake in the wiring. A crash would hide it behind a backtrace.
+  private static func end(_ text: String) -> Never {
+    var line = "\(text)\n"
+    _ = line.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    exit(65)
+  }
 
   // On the virtual board, the lines themselves can be read.
   static let gpsLine = isVirtual ? board.gpsLine : sensed(wiring.gps.power)
   static let imuLine = isVirtual ? board.imuLine : sensed(wiring.imu.power)
 
   private static func sensed(_ line: Wiring.Line) -> LineHistory {
-    do {
+    do throws(HardwareError) {
       return try LineHistory(sensing: line)
     } catch {
-      fatalError("the power line's loop cannot be read: \(error)")
+      let place = line.place.map { "\($0): " } ?? ""
+      // The error's own next step is about a board file.
+      guard case .notFound = error else { end("\(place)the loop of the power line cannot be read: \(error)") }
+      end(
+        "\(place)the loop of the power line cannot be read: \(error.summary); correct 'chip' and 'sense': gpioinfo lists "
+          + "the lines")
     }
   }
 
