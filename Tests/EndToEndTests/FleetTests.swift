@@ -334,8 +334,8 @@ import Testing
     #expect(eventually { hub.devicesNow["gps"].holders.contains { $0.hasPrefix("mqtt hold-") } })
     #expect(eventually { list().contains("  awake    gps, tracking: for mqtt hold-") }, "\(list())")
     #expect(eventually { list().contains("  last     gnss") }, "\(list())")
-    // One request is removed, and no other viewer's.
-    broker.publish("\(FleetTests.interest)/phone/state", #"{"parts": ["position"]}"#)
+    // One request is removed, and no other viewer's, whatever its name.
+    broker.publish("\(FleetTests.interest)/hold-my-phone/state", #"{"parts": ["position"]}"#)
     #expect(eventually { hub.devicesNow["gps"].holders.count == 2 })
     // A user of the broker holds the devices too, and can cancel only the user's own holds.
     HubProcess.write("any\n", to: broker.folder + "/viewer")
@@ -359,7 +359,7 @@ import Testing
     // A client without a name there ends all of them.
     holdAsViewer()
     #expect(release(["\(broker.address)/boat"]) == "boat is no longer held: hold- viewer/hold- released\n")
-    #expect(eventually { hub.devicesNow["gps"].holders == ["mqtt phone 1 Hz (position)"] })
+    #expect(eventually { hub.devicesNow["gps"].holders == ["mqtt hold-my-phone 1 Hz (position)"] })
     #expect(release(["\(broker.address)/boat"]) == "boat is not held\n")
     struct Entry: Decodable {
       struct Health: Decodable { var viewers: [String] }

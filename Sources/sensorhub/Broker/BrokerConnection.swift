@@ -19,9 +19,6 @@ final class BrokerConnection {
     case late
   }
 
-  /// A unique client name, so that two runs do not end each other's connections.
-  static func newName() -> String { "watch-" + String(UInt32.random(in: .min ... .max), radix: 36) }
-
   private final class Inbox: Sendable {
     let state = Guarded(BrokerInbox())
     let wake = WakeSignal()

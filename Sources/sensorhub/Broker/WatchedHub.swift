@@ -101,7 +101,7 @@ final class RemoteHub: WatchedHub {
     self.options = options
     self.interest = interest
     topics = HubTopics(topic: options.topic, hub: hub)
-    let name = BrokerConnection.newName()
+    let name = ViewerName.new(for: .watch)
     viewer = place.viewer(name)
     self.isOnSchedule = isOnSchedule
     interestTopic = topics.interest(of: viewer)
@@ -169,7 +169,7 @@ final class RemoteHub: WatchedHub {
     do {
       let connection = try BrokerConnection(
         try options.options(
-          place, identifier: "sensorhub-\(BrokerConnection.newName())",
+          place, identifier: "sensorhub-\(ViewerName.new(for: .watch))",
           subscriptions: [HubTopics(topic: options.topic, hub: "+").status]))
       defer { connection.end() }
       try connection.takeRetained { fleet.take($0.topic, $0.payload) }

@@ -66,7 +66,7 @@ struct FleetList: ParsableCommand {
     guard let http else { return }
     let sink = JournalSink()
     let options = try broker.options(
-      place, identifier: "sensorhub-\(BrokerConnection.newName())", subscriptions: [])
+      place, identifier: "sensorhub-\(ViewerName.new(for: .watch))", subscriptions: [])
     let port = Board.HTTPPort(at: http.socket, tokenFile: tokenFile, hosts: host)
     let page: FleetPage
     do throws(FleetPage.Failure) {
@@ -107,7 +107,7 @@ struct FleetList: ParsableCommand {
     var fleet = FleetListing(topic: broker.topic)
     let connection = try BrokerConnection(
       try broker.options(
-        place, identifier: "sensorhub-\(BrokerConnection.newName())",
+        place, identifier: "sensorhub-\(ViewerName.new(for: .watch))",
         subscriptions: fleet.subscriptions(hub: place.hub)))
     try connection.takeRetained { fleet.take($0.topic, $0.payload) }
     connection.end()
@@ -173,16 +173,13 @@ struct FleetHold: ParsableCommand {
 
   private var seconds: Int { Int((time?.duration.inSeconds ?? 60).rounded()) }
 
-  /// The word with which the name of a hold begins, for example `hold-1x2y3z`.
-  private static let kind = "hold"
-
   /// The maximum time for the hub to confirm a request, and for the broker to remove one.
   private static let patience = Duration.seconds(5)
 
   func run() throws {
     guard let hub = place.hub else { return }
     let topics = HubTopics(topic: broker.topic, hub: hub)
-    let identifier = BrokerConnection.newName().replacing("watch", with: FleetHold.kind)
+    let identifier = ViewerName.new(for: .hold)
     if release { return try takeBack(hub, topics, identifier) }
     let name = place.viewer(identifier)
     let connection = try BrokerConnection(
@@ -219,22 +216,20 @@ struct FleetHold: ParsableCommand {
       try broker.options(
         place, identifier: "sensorhub-\(identifier)",
         subscriptions: whose.map(topics.interest(of:)) + [topics.health]))
-    var held: Set<String> = []
+    var held: Set<ViewerName> = []
     /// The holds that the hub reports, including those of other users.
-    var known: Set<String> = []
-    func isHold(_ viewer: String) -> Bool {
-      viewer.split(separator: "/").last?.hasPrefix("\(FleetHold.kind)-") == true
-    }
+    var known: Set<ViewerName> = []
+    func hold(_ viewer: String) -> ViewerName? { ViewerName(viewer).flatMap { $0.purpose == .hold ? $0 : nil } }
     func take(_ message: BrokerConnection.Message) {
       if message.topic == topics.health {
-        known = Set((FleetHub.Health.read(message.payload)?.viewers ?? []).filter(isHold))
+        known = Set((FleetHub.Health.read(message.payload)?.viewers ?? []).compactMap(hold))
       }
-      guard let viewer = topics.viewer(ofInterest: message.topic), isHold(viewer) else { return }
+      guard let viewer = topics.viewer(ofInterest: message.topic).flatMap(hold) else { return }
       if message.payload.isEmpty { held.remove(viewer) } else { held.insert(viewer) }
     }
     try connection.takeRetained(take)
     let released = held
-    for viewer in held { connection.retain(topics.interest(of: viewer), "", expirySeconds: 0) }
+    for viewer in held { connection.retain(topics.interest(of: viewer.text), "", expirySeconds: 0) }
     // Wait until the broker has sent each removal back to this client, which shows that the request is removed.
     let deadline = MonotonicClock().now + FleetHold.patience
     while !held.isDisjoint(with: released) {
@@ -247,9 +242,11 @@ struct FleetHold: ParsableCommand {
       }
     }
     connection.end()
-    func names(_ viewers: Set<String>) -> String { viewers.sorted().map(Text.printable).joined(separator: ", ") }
+    func names(_ viewers: Set<ViewerName>) -> String {
+      viewers.map(\.text).sorted().map(Text.printable).joined(separator: ", ")
+    }
     let user = place.userName.map { " by \($0)" } ?? ""
-    let others = Set(known.filter { name in place.userName.map { !name.hasPrefix("\($0)/") } ?? false })
+    let others: Set<ViewerName> = place.userName.map { user in known.filter { $0.user != user } } ?? []
     let outcome =
       released.isEmpty ? "is not held\(user)" : "is no longer held\(user): \(names(released)) released"
     let rest = others.isEmpty ? "" : "; \(names(others)) remain\(others.count == 1 ? "s" : "")"
