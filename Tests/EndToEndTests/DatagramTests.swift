@@ -73,7 +73,7 @@ import Testing
     let hub = hub("{ udp: \"239.192.7.1:\(port)\", interface: \"lo\", keepsAwake: true }")
     let socket = DatagramSocket(port: port, group: [239, 192, 7, 1])
     #expect(eventually { socket.texts().contains { $0.contains("$GNRMC,") } }, "\(hub.program.standardError)")
-    let text = "sentences go to UDP 239.192.7.1:\(port) by lo"
+    let text = "sentences go to UDP 239.192.7.1:\(port) via lo"
     #expect(hub.logs(text), "\(hub.program.standardError)")
     #expect(hub.stop() == 0)
   }
