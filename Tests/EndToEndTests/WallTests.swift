@@ -251,14 +251,14 @@ import Testing
     let label = "[...document.querySelectorAll('.life')].find((row) => row.dataset.id === 'gps')?.lastChild.ariaLabel"
     #expect(
       try eventually {
-        try browser.text(label).wholeMatch(of: /gps: on for .* of the last 24 hours, once; tracking last/) != nil
+        try browser.text(label).wholeMatch(of: /gps: on for .* of the last 24 hours, once; last state: tracking/) != nil
       })
     #expect(try eventually { try browser.text("document.getElementById('books').innerText").contains("web 127.0.0.1") })
     try browser.run("document.getElementById('pause').click()")
     #expect(eventually { hub.isOff })
-    #expect(try eventually { try browser.text(label).hasSuffix(", once; off last") })
+    #expect(try eventually { try browser.text(label).hasSuffix(", once; last state: off") })
     try browser.run("document.getElementById('pause').click()")
-    #expect(try eventually { try browser.text(label).hasSuffix(", 2 times; tracking last") })
+    #expect(try eventually { try browser.text(label).hasSuffix(", 2 times; last state: tracking") })
     #expect(hub.stop() == 0)
   }
 
