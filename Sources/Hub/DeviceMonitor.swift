@@ -386,7 +386,7 @@ public final class DeviceMonitor: Sendable {
   ///
   /// - Parameters:
   ///   - isAsleep: whether it was put to sleep; `false` if this failed
-  ///   - sleep: the sleep mode; `nil` for a device without a sleep mode with its supply on
+  ///   - sleep: the sleep mode, in which the supply stays on; `nil` if the device has no such mode
   func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil) {
     change { $0.rest.began(isAsleep: isAsleep, as: sleep, $0.power) }
   }

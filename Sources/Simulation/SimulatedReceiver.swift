@@ -105,7 +105,7 @@ public final class SimulatedReceiver: Sendable {
   /// The number of bytes sent, over all runs.
   public var bytesWritten: Int { written.load(ordering: .relaxed) }
 
-  /// Closes the port, or simulates pulling the cable. The reader sees a hang-up.
+  /// Closes the port, as if the cable were pulled. The reader sees a hang-up.
   public func hangUp() {
     state.withLock { state in
       stopThread(&state)

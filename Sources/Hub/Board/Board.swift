@@ -260,7 +260,7 @@ extension Board {
 }
 
 extension Board.NMEAFeed: CustomStringConvertible {
-  /// A description such as `fused, 5 Hz, RMC GGA`.
+  /// A description such as `fused, 5.0 Hz, RMC GGA`.
   public var description: String {
     var parts = [source.rawValue]
     if let rateHz { parts.append("\(rateHz) Hz") }

@@ -24,7 +24,7 @@ struct DeviceSleep: Sendable {
   ///   - driver: the receiver's driver, if known
   ///   - workingMilliwatts: the receiver's power while it works
   ///   - starts: the costs of starts after each kind of rest
-  /// - Returns: the sleep mode with its supply on; `nil` for none
+  /// - Returns: the sleep mode, in which the supply stays on; `nil` for none
   mutating func choose(
     for pause: SleepChoice.Pause, of driver: ReceiverDriver, _ power: Board.Power, workingMilliwatts: Double,
     learnt starts: [ReceiverSleep: RestartCosts]
@@ -39,7 +39,7 @@ struct DeviceSleep: Sendable {
   ///
   /// - Parameters:
   ///   - isAsleep: whether it was put to sleep; `false` if this failed
-  ///   - sleep: the sleep mode; `nil` for a device without a sleep mode with its supply on
+  ///   - sleep: the sleep mode, in which the supply stays on; `nil` if the device has no such mode
   mutating func began(isAsleep: Bool, as sleep: ReceiverSleep?, _ power: Board.Power) {
     isAwake = !isAsleep
     if power.choosesSleep { self.sleep = isAsleep ? sleep : .off }

@@ -90,7 +90,10 @@ struct RailMachine: Sendable {
     supply.isOn ? nil : supply.since.map { $0 + minimumOff }
   }
 
-  /// - Returns: since when the supply is on; `nil` if it is not, or not for this user any more
+  /// Records the result of driving the line high for a device.
+  ///
+  /// - Returns: the time since which the supply is on, and what to do next. The time is `nil` if the line is not high,
+  ///   or if `cut` took the supply from the device in the meantime
   mutating func droveHigh(
     for user: String, minimumOn: Duration, _ result: HighResult, _ now: MonotonicInstant
   ) -> (onSince: MonotonicInstant?, effect: Effect) {

@@ -62,7 +62,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var pulseErrorSeconds: Double?
   var lastGGA: (talker: Talker, time: TimeOfDay?)?
   var isClockStuck = false
-  /// Whether a sentence of the current epoch said that there is no fix.
+  /// Whether the last sentence of the epoch with a fix status, apart from GSA, said that there is no fix.
   var isFixDenied = false
   private var refusedOfEpoch: StatedQuantities = []
   var lastWasGSV = false

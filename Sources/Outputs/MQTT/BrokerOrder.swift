@@ -7,7 +7,8 @@ enum BrokerOrder: Equatable, Sendable {
   /// Disconnect so that the broker publishes the will, and end.
   case leave
 
-  /// The length of the longest order in bytes: the longest message, or the access to a broker.
+  /// The maximum length of an order in bytes: that of the longest message, plus room for its topic and flags. An order
+  /// with the access to a broker has the same limit.
   static let byteLimit = BrokerProcess.longestMessage + 1 << 18
 
   var bytes: [UInt8] {

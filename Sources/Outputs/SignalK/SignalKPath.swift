@@ -42,7 +42,7 @@ enum SignalKPath: String, CaseIterable, Sendable {
     }
   }
 
-  /// The unit in the `meta` of this path; `nil` for a value without a unit.
+  /// The unit in the `meta` of this path; `nil` for a value without a unit, or with several fields.
   var units: StaticString? {
     switch self {
     case .speedOverGround: "m/s"

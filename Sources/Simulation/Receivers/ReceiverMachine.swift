@@ -91,7 +91,9 @@ struct ReceiverMachine: Sendable {
 
   // MARK: Line
 
-  /// Takes bytes written at a line speed; `nil` for a speed that no receiver has.
+  /// Takes bytes that were sent to the receiver.
+  ///
+  /// - Parameter speed: the line speed of the bytes; `nil` for a speed that no receiver has
   mutating func hear(_ bytes: [UInt8], at speed: Int?, now: MonotonicInstant) {
     run(until: now)
     switch body.phase {

@@ -29,8 +29,8 @@ struct BrokerURL: ExpressibleByArgument {
     self.broker = broker
   }
 
-  /// The name of this program as a viewer. With a user name, it begins with that name and a slash, so that the broker
-  /// can protect it.
+  /// The name of this program as a viewer. If there is a user name, the result begins with it and a slash, so that the
+  /// broker's access list can reserve the result for this user.
   func viewer(_ name: String) -> String { userName.map { "\($0)/\(name)" } ?? name }
 
   /// The user's name, if it can be part of a topic.

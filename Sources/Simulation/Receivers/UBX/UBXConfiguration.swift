@@ -173,7 +173,8 @@ extension UBXProtocol {
     return true
   }
 
-  /// Handles CFG-NAV5: sets the fields that its mask selects.
+  /// Handles CFG-NAV5: sets the fields that its mask selects. The dynamic model, the fix mode and the minimum elevation
+  /// have a bit each. Any other bit sets all other fields.
   private mutating func takeNavigation(_ payload: [UInt8], _ kept: inout [UInt8]) -> Bool {
     let mask = BinaryMessage.u2(payload, 0)
     if mask & 1 != 0 {
