@@ -15,7 +15,7 @@ public protocol LSM6DS3Kind {
 
 public enum LSM6DS3: LSM6DS3Kind {
   public static let identity: UInt8 = 0x69
-  /// The capacity of 8 KB, in words of two bytes and whole samples of six words.
+  /// 8 KB in words of two bytes, rounded down to whole samples of six words.
   public static let wordLimit = 4092
   public static let temperatureUnitsPerDegree = 16.0
   public static let resetValues: [(register: Int, value: UInt8)] = [(0x12, 0x04), (0x18, 0x38), (0x19, 0x38)]
@@ -23,7 +23,7 @@ public enum LSM6DS3: LSM6DS3Kind {
 
 public enum LSM6DS3TRC: LSM6DS3Kind {
   public static let identity: UInt8 = 0x6A
-  /// The capacity of 4 KB, in words of two bytes and whole samples of six words.
+  /// 4 KB in words of two bytes, rounded down to whole samples of six words.
   public static let wordLimit = 2046
   public static let temperatureUnitsPerDegree = 256.0
   public static let resetValues: [(register: Int, value: UInt8)] = [(0x12, 0x04), (0x18, 0xE0)]

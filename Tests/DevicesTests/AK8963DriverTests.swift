@@ -43,7 +43,7 @@ struct AK8963DriverTests {
     SimulatedAK8963(name: "twin", world: world, clock: clock) { imu.isBypassOn }
   }
 
-  @Test func `the driver trims and configures the chip, reads it in the IMU's axes and powers it down`() throws {
+  @Test func `the driver applies the chip's trim, gives the field in the IMU's axes and powers it down`() throws {
     let (driver, bus) = driver([
       Step("nothing new", [0x02], read: [0x00]),
       AK8963DriverTests.isNew,
@@ -204,7 +204,7 @@ struct AK8963DriverTests {
     #expect(try driver.read() == nil)
   }
 
-  @Test func `the simulated chip keeps a measurement until status 2 is read, and pauses before a new mode`() throws {
+  @Test func `the simulated chip keeps a measurement until status 2 is read, and ignores a mode set too soon`() throws {
     let chip = SimulatedAK8963(name: "twin", world: world(), clock: clock) { true }
     let registers = I2CRegisters(chip, address: 0x0C, capacity: 8)
     try registers.write(0x16, to: 0x0A)

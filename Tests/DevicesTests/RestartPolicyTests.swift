@@ -22,7 +22,7 @@ struct RestartPolicyTests {
     }
   }
 
-  @Test func `restarts of a frozen receiver become harder and rarer, and end at last`() {
+  @Test func `restarts of a frozen receiver go from hot to cold, become rarer, and end after the eighth`() {
     let found = tries(.frozen(.position), canBeTold: true, isSwitched: false, until: 50_000)
     #expect(found.map(\.restart) == [.hot, .warm, .cold, .cold, .cold, .cold, .cold, .cold])
     #expect(found.map(\.second) == [0, 60, 180, 420, 900, 1860, 3780, 7380])

@@ -199,7 +199,7 @@ import Testing
     #expect(isWhole)
   }
 
-  @Test func `check lists what is recorded, and what cannot be`() {
+  @Test func `check states the limits of a recorder, and refuses invalid ones`() {
     func check(_ record: String) -> Program {
       HubProcess.write("{ name: \"test\", record: { \(record) } }", to: root + "/board.json5")
       let program = Program(["check", root + "/board.json5"])

@@ -73,7 +73,7 @@ final class UsageHistoriesTests {
     #expect((try? Files.bytes(of: "\(folder)/power.json.damaged-2")) == Array("second {".utf8))
   }
 
-  @Test func `a file that cannot be read is kept too, and this is reported once`() {
+  @Test func `a history file too large to read is kept under another name, and reported once`() {
     // No text that this program writes is this long.
     HubProcess.write(Array(repeating: 0x20, count: 17 << 20), to: "\(folder)/power.json")
     let hub = hub()

@@ -84,7 +84,7 @@ struct CalibrationTests {
     }
   }
 
-  @Test func `a magnetometer that repeats one field does not prove that a turn is a bias`() {
+  @Test func `a steady turn is not taken for a bias if the magnetometer only repeats one field`() {
     var calibrator = GyroscopeCalibrator()
     for step in 0..<6000 {
       if step % 5 == 0 { calibrator.add(magnetometer: SIMD3(20, 5, 43)) }

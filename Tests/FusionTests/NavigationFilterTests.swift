@@ -79,7 +79,7 @@ struct NavigationFilterTests {
   }
 
   @Test
-  func `a receiver that keeps reporting another place is believed after seven seconds, and again once it is right`() {
+  func `a lasting jump of the position is believed after seven seconds, and so is the jump back`() {
     let journey = drive(
       seconds: 60,
       change: { fix, time in

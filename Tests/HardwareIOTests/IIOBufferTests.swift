@@ -154,7 +154,7 @@ struct IIOBufferTests {
     ) { try open() }
   }
 
-  @Test func `a kernel without a choice of clocks is reported`() {
+  @Test func `a kernel that cannot set the clock of a sensor's timestamps is reported`() {
     tree.refuse("iio:device0/current_timestamp_clock = monotonic", .notFound("the file"))
     #expect(
       throws: HardwareError.unsupported(
@@ -234,7 +234,7 @@ struct IIOBufferTests {
     #expect(tree.says("iio:device0/trigger/current_trigger") == "")
   }
 
-  @Test func `a driver that accepts no timer is reported`() {
+  @Test func `a kernel driver that accepts no timer as trigger is reported`() {
     tree.refuse("iio:device0/trigger/current_trigger = sensorhub-0", .system("writing", errno: EINVAL))
     #expect {
       try openWithTimer()

@@ -206,7 +206,7 @@ extension HardwareInTheLoop {
       #expect(hub.stop() == 0)
     }
 
-    @Test func `the minimum times on and off are kept`() throws {
+    @Test func `a supply stays on and off for at least its minimum times`() throws {
       let hub = Bench.hub(.init(minimumOn: 1, minimumOff: 1))
       for _ in 0..<2 {
         let subscriber = Subscriber(hub)

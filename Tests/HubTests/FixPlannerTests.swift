@@ -199,7 +199,7 @@ struct FixPlannerTests {
     await bench.end()
   }
 
-  @Test func `a request that changes during a wake gets no value of that wake at its next one`() async throws {
+  @Test func `a request that changes during a wake gets no value of that wake when its next fix fails`() async throws {
     let bench = try Bench()
     let got = Recorder<Bench.Got>()
     let schedule = MutableProperty(Schedule(every: .seconds(600), accuracyMetres: 1, within: .seconds(45)))

@@ -49,7 +49,7 @@ struct IdleTimeoutBoundsTests {
     return joules / optimum
   }
 
-  @Test func `on average over several patterns, the idle timeout costs at most 1.25 of the optimum`() {
+  @Test func `on average over several patterns, the idle timeout costs at most 1.25 times the optimum`() {
     var chance = SeededRandom(seed: 14)
     var ratios: [Double] = []
     for receiver in IdleTimeoutBoundsTests.receivers {
@@ -74,7 +74,7 @@ struct IdleTimeoutBoundsTests {
   }
 
   @Test(arguments: [2.0, 5, 10, 20, 40, 120, 900, 7200])
-  func `with random visits, the idle timeout costs at most 2.05 of the optimum`(_ mean: Double) {
+  func `with random visits, the idle timeout costs at most 2.05 times the optimum`(_ mean: Double) {
     var chance = SeededRandom(seed: 15)
     for receiver in IdleTimeoutBoundsTests.receivers {
       let times = ratio(receiver) { _ in -mean * log(1 - Double.random(in: 0..<1, using: &chance)) }
@@ -82,7 +82,7 @@ struct IdleTimeoutBoundsTests {
     }
   }
 
-  @Test func `with a pattern that changes once it is learned, the idle timeout costs at most 2.05 of the optimum`() {
+  @Test func `with a pattern that changes once it is learned, the idle timeout costs at most 2.05 times the optimum`() {
     var chance = SeededRandom(seed: 16)
     for receiver in IdleTimeoutBoundsTests.receivers {
       var visit = 0
@@ -94,7 +94,7 @@ struct IdleTimeoutBoundsTests {
     }
   }
 
-  @Test func `with a visit right after each switch-off, the idle timeout costs at most 2.05 of the optimum`() {
+  @Test func `with a visit right after each switch-off, the idle timeout costs at most 2.05 times the optimum`() {
     for receiver in IdleTimeoutBoundsTests.receivers {
       let times = ratio(receiver, hasLuck: false) { $0 + 0.01 }
       #expect(times <= 2.05, "\(times)")

@@ -186,7 +186,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `a receiver that was put to sleep at the hub's start is also put to sleep again later`() async throws {
+  @Test func `a receiver put to sleep at the hub's start is put to sleep again before its sleep ends`() async throws {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: #"sleep: "backup","#)
@@ -403,7 +403,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `with sleep auto, a sleep that lasted too long ends when the last other device releases the supply`()
+  @Test func `with sleep auto, a receiver that slept too long loses its supply once no other device holds it`()
     async throws
   {
     let receiver = Self.receiver()

@@ -39,7 +39,7 @@ struct SealTests {
   private func overwritten(_ old: Recording) -> [UInt8] { Array(old.bytes[..<((old.bytes.count - 1) / 256 * 256)]) }
 
   @Test(arguments: [true, false])
-  func `a file that overwrites another one has only its own messages wherever it ends, whatever their times`(
+  func `a recording written over an older one gives only its own messages, wherever it is cut`(
     _ isOldFromFuture: Bool
   ) throws {
     let old = try recording(from: isOldFromFuture ? 2_000_000 : 100, messageCount: 70, identity: 7)

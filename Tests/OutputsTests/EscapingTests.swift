@@ -98,11 +98,11 @@ struct EscapingTests {
   @Test(arguments: [
     "/etc/shadow", "/home/me/.ssh/id_ed25519", "/etc/sensorhub/../shadow", "relative", "/etc/sensorhubs/x", "",
   ])
-  func `a password file in any other folder is refused to a board file`(_ file: String) {
+  func `a board file may not name a password file in any other folder`(_ file: String) {
     #expect(SecretFile.refusal(ofBoards: file) != nil)
   }
 
-  @Test func `a password file of the service is allowed to a board file`() {
+  @Test func `a board file may name a password file in the service's folders`() {
     #expect(SecretFile.refusal(ofBoards: "/etc/sensorhub/mqtt") == nil)
     #expect(SecretFile.refusal(ofBoards: "/run/credentials/sensorhub.service/mqtt") == nil)
   }

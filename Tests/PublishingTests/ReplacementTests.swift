@@ -181,7 +181,7 @@ struct ReplacementTests {
     }
   }
 
-  @Test func `if the signal has already ended, the first run still completes`() {
+  @Test func `a publisher that repeats on a signal completes its first run if the signal has ended`() {
     let source = Subject<Int, Fault>()
     let subscription = listener.subscribe(to: source.publishAndRepeat(onOutputFrom: Empty<Void, Never>()))
     source.send(1)

@@ -244,7 +244,7 @@ struct SourceTests {
     subscription.cancel()
   }
 
-  @Test func `first of a publisher without values ends as that publisher does`() {
+  @Test func `the operator first ends as its publisher does if there is no value`() {
     let subscription = listener.subscribe(to: Empty<Int, Fault>().first())
     let other = Listener()
     let failed = other.subscribe(to: Fail<Int, Fault>(.again).first())

@@ -57,7 +57,7 @@ struct SegmentAgeTests {
     #expect(!folder.names.contains(first))
   }
 
-  @Test func `a segment dated in the future gets an age once the clock is right`() throws {
+  @Test func `an old segment with a date in the future is deleted once the clock is right`() throws {
     let old = try record("old", Rig(folder.store))
     date(old, Rig.start - 9 * 3600 * 1_000_000_000)
     let rig = Rig(folder.store, settings, ahead: .zero - year)

@@ -158,7 +158,7 @@ final class IIOInertialDriver: InertialDriver {
       pairing: IIOPairing(rateHz: accelerometer.needsTimer ? timerHz : accelerometerHz ?? requested))
   }
 
-  /// - Parameter fullScale: the full scale in IIO's unit
+  /// - Parameter fullScale: the largest measurable value: rad/s for a gyroscope, m/s² for an accelerometer
   private func setRange(
     _ quantity: String, of device: IIODevice, to fullScale: Double, _ changes: inout IIOChanges
   ) throws(HardwareError) {

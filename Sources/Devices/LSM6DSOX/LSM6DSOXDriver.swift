@@ -96,7 +96,7 @@ public final class LSM6DSOXDriver: InertialDriver {
     try restartFIFO()
   }
 
-  /// Switches the FIFO off, which empties it (6.5.1), and on again.
+  /// Switches the FIFO off, which empties it (data sheet, 6.5.1), and on again.
   private func restartFIFO() throws(HardwareError) {
     half = nil
     try registers.write(LSM6DSOXRegister.fifoOff, to: LSM6DSOXRegister.fifoControl4)

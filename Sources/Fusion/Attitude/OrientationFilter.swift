@@ -36,8 +36,9 @@ public struct OrientationFilter: Sendable {
   private static let hardIronTimeConstant = 3.0
   /// The age in seconds above which a magnetic field is no evidence for or against a turn.
   private static let fieldLifetime = 2.5
-  /// How far the field can change between two samples, apart from the sensor's rotation: in microtesla, and as a
-  /// share of the field, because a magnet fixed to the sensor rotates with it.
+  /// The largest change of the field between two samples, after the sensor's rotation is removed: the sum of a constant
+  /// in microtesla and a share of the field. The share allows for a magnet that is fixed to the sensor: its field does
+  /// not rotate in the sensor's axes.
   private static let fieldStep = (microtesla: 40.0, share: 0.5)
   /// The longest time in seconds over which an accelerometer takes the mean.
   private static let longestMean = 0.01
@@ -298,7 +299,8 @@ public struct OrientationFilter: Sendable {
     heading = OrientationFilter.wrapped(heading)
   }
 
-  /// Continues after a pause. The orientation and the bias are kept; inclination and heading are determined again.
+  /// Continues after a pause from the last orientation and bias. The next samples of the accelerometer and the
+  /// magnetometer correct inclination and heading at once, as they do at the first start.
   private mutating func resume() {
     strapdown = (inclination * strapdown).normalized
     inclination = .identity

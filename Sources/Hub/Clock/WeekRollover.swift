@@ -12,13 +12,13 @@ enum WeekRollover {
   private static let plausible: Int64 = 183 * 86400 * 1_000_000_000
   private static let day: Int64 = 86400 * 1_000_000_000
 
-  /// The number of eras of 1024 weeks by which a receiver's stated time is late; 0 if the time is not late, or if the
-  /// corrected time would be implausible.
+  /// The number of eras of 1024 weeks by which a receiver's stated time is behind; 0 if the time is not before
+  /// `release`, or if the corrected time would be more than half a year from a system clock that is set.
   ///
   /// - Parameters:
   ///   - system: the system clock, nanoseconds since 1970
-  ///   - allowsOldTimes: whether the system clock may be right although it shows a time years ago; a receiver's time
-  ///     that agrees with it is right as well
+  ///   - allowsOldTimes: whether the system clock may rightly show a time before `release`, as in a replay; then a
+  ///     receiver's time within a day of the system clock is right as well
   static func eras(behind time: UTCTime, system: Int64, allowsOldTimes: Bool = false) -> Int64 {
     guard time.nanosecondsSince1970 < release else { return 0 }
     if allowsOldTimes, abs(time.nanosecondsSince1970 - system) < day { return 0 }

@@ -14,8 +14,8 @@ public struct FenceSettings: Equatable, Sendable {
   /// The user's name for the fence, for journals and messages.
   public var name: String
   public var area: FenceArea
-  /// How long fixes must be on the other side before the hub reports the change, and how late a fix may be before the
-  /// side becomes unknown.
+  /// How long all fixes must be on the other side before the hub reports the change; it reports it earlier after two
+  /// consecutive fixes that are certain. Also how late a fix may be before the side becomes unknown, but at least 10 s.
   public var grace: Duration
   /// The longest time from one fix to the next.
   public var every: Duration

@@ -108,7 +108,7 @@ public struct RestartCosts: Equatable, Sendable {
       self[kind]?.take(joules: joules, seconds: seconds)
       self[kind]?.unfinishedCount = 0
     } else if joules > known, let unfinished = self[kind]?.unfinishedCount, unfinished < RestartCosts.mostUnfinished {
-      // Indoors the start might have continued for hours, which says nothing about the savings of idle time.
+      // Indoors a start can go on for hours. That says little about the cost of a usual start, so only a part counts.
       let most = min(joules, RestartCosts.mostOfIncomplete * known)
       self[kind]?.take(joules: most, seconds: seconds * most / joules)
       self[kind]?.unfinishedCount = unfinished + 1

@@ -192,7 +192,7 @@ enum UsageHistoryFile {
     return costs
   }
 
-  /// Reads the times of starts. Files of older releases lack them.
+  /// Reads the seconds that earlier starts took to reach each accuracy. Files of older releases do not contain them.
   private static func readAcquisitions(
     _ section: inout BoardSection, into times: inout AcquisitionTimes
   ) throws(BoardError) {

@@ -31,7 +31,8 @@ public struct ViewRequest: Equatable, Sendable {
   public var maxAge: Duration?
   /// The time for which values are collected before they are delivered together.
   public var batch: Duration?
-  /// The radius that must contain 95 % of the positions at any time.
+  /// The largest error of the position, also between fixes: 95 % of the positions are within this radius of the truth.
+  /// The hub takes as many fixes as this needs.
   public var errorMetres: Double?
 
   public init(rateHz: Double? = nil, parts: Set<StatePart>? = nil) {

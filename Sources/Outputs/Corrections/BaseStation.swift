@@ -22,8 +22,8 @@ enum BaseStation {
     return SIMD3(coordinate(34), coordinate(74), coordinate(114))
   }
 
-  /// The distance between base station and receiver, in metres; `nil` if the receiver has no position, or the base
-  /// station's position is far from the Earth's surface.
+  /// The distance between base station and receiver, in metres; `nil` if the receiver has no position, or if the base
+  /// station's is not between 6,000 and 60,000 km from the Earth's centre.
   static func distance(of place: SIMD3<Double>, from fix: GNSSFix?) -> Double? {
     guard let fix, fix.mode >= .twoDimensional, let position = fix.position, EarthCentredPoint(place) != nil else {
       return nil

@@ -12,7 +12,7 @@ public final class FenceOutput: Service {
   private let file: AddedFenceFile?
 
   /// - Parameters:
-  ///   - memory: the board's sides in earlier runs
+  ///   - memory: whether the board was inside or outside each fence when the hub last ran
   ///   - file: the fences that were added while the hub ran
   public init(host: HubHost, sink: JournalSink, memory: FenceMemory? = nil, file: AddedFenceFile? = nil) {
     self.file = file

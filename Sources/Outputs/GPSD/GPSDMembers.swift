@@ -2,7 +2,7 @@
 /// some clients send `{"raw",2}`, or omit the closing brace.
 ///
 /// A value counts only if something follows it, usually a comma or the closing brace. As a boolean, only the word
-/// `true` is true; as an integer, a word that begins with no digit is 0.
+/// `true` is true; as an integer, a word that does not begin with a number is 0.
 struct GPSDMembers {
   /// The object is malformed, or a value has quotes where none belong, or lacks them. The raw value is gpsd's error
   /// message.

@@ -144,7 +144,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
   }
 
   /// Copies a text, usually a key. Most keys have 4 to 8 bytes; these are copied as two overlapping words, which is
-  /// faster than a call.
+  /// faster than a call of `memcpy`.
   @inline(__always)
   private static func copy(_ letters: UnsafePointer<UInt8>, _ length: Int, to place: UnsafeMutablePointer<UInt8>) {
     let from = UnsafeRawPointer(letters)

@@ -93,7 +93,7 @@ final class SubscriberProbe: Sendable {
     }
   }
 
-  /// If another viewer requests the whole state, ends the request for unnamed subscribers.
+  /// Ends the probe's own request if a viewer requests states. Call this after each request of a viewer.
   func reviewed() { if isAskedFor { interests.end(key) } }
 
   private var isAskedFor: Bool { interests.isAskedFor(.state, byOthersThan: SubscriberProbe.viewer) }

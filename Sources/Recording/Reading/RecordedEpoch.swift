@@ -3,13 +3,19 @@ import MonotonicTime
 
 /// A receiver's epoch as it was fused, in a recording: `sensorhub.Epoch`, little-endian, without padding.
 ///
-/// The first field is a UInt32 of presence bits. They say which of the optional values are known, in their order from
-/// the lowest bit. The optional values are those from the receiver's own fusion on. Then follow: Int64 CLOCK_MONOTONIC
-/// of the epoch's first byte, in nanoseconds; UInt8 mode, status, whether the time is confirmed, jamming, spoofing,
-/// receiver's own fusion; Int32 satellites used, jamming indicator; Int64 nanoseconds since 1970; Float64 HDOP, sigma
-/// of the time, age of the corrections; latitude, longitude, heights above the ellipsoid and above mean sea level,
-/// horizontal and vertical sigma; speed, track, climb, horizontal and vertical sigma of the velocity; stated heading
-/// and its sigma, degrees. All values are stored without rounding.
+/// The fields in their order:
+/// - UInt32 presence bits, one for each optional value in the order of the values, beginning with the lowest bit. The
+///   bit is 1 if the value is known; an unknown value is stored as 0. All values from the receiver's own fusion to the
+///   end are optional.
+/// - Int64 CLOCK_MONOTONIC of the epoch's first byte, in nanoseconds
+/// - UInt8 mode, status, whether the time is confirmed, jamming, spoofing, receiver's own fusion
+/// - Int32 satellites used, jamming indicator
+/// - Int64 nanoseconds since 1970
+/// - Float64 HDOP, sigma of the time, age of the corrections; latitude, longitude, heights above the ellipsoid and
+///   above mean sea level, horizontal and vertical sigma; speed, track, climb, horizontal and vertical sigma of the
+///   velocity; stated heading and its sigma
+///
+/// Units are seconds, degrees, metres and metres per second. All values are stored without rounding.
 public enum RecordedEpoch {
   public static let byteCount = 4 + 8 + 6 + 8 + 8 + 16 * 8
 

@@ -3,7 +3,8 @@ import MonotonicTime
 import NMEA
 import UBX
 
-/// The satellite data of a u-blox receiver, in its own flash (UPD-SOS) or at its host (MGA-DBD), from protocol 15 on.
+/// Keeps a u-blox receiver's satellite data while its supply is off: in the receiver's flash (UPD-SOS) or on the host
+/// (MGA-DBD). Receivers have these messages from protocol version 15 on.
 extension UbloxReceiver {
   /// Whether the receiver has a flash. If so, its firmware is not in ROM, and its software version begins with `EXT`.
   private var hasFlash: Bool { version.software.hasPrefix("EXT") }
