@@ -3,10 +3,11 @@ import Glibc
 /// Refines the stored hard-iron offset of a magnetometer from ordinary use, such as driving around.
 ///
 /// The length of the corrected field must be the same in all directions of the board. If it is not, the offset is
-/// wrong. Each time the field has gone around once (a lap), a sphere is fitted to it. A result needs two laps that
-/// agree: the offset from each lap must explain the other lap better than the stored offset. There is a pause between the
-/// two, because all laps around one place, such as the ramp of a car park, have the same iron on the same side. Therefore
-/// noise, iron near the road or the parking place, or a place with another field strength do not change the offset.
+/// wrong. Each time the field has gone around once (a lap), a sphere is fitted to it. A result needs two consecutive laps
+/// that agree: the offset from each lap must explain the other lap better than the stored offset. A third lap must agree
+/// with them after a pause, because all laps around one place, such as the ramp of a car park, have the same iron on the
+/// same side. Therefore noise, iron near the road or the parking place, or a place with another field strength do not
+/// change the offset.
 ///
 /// A vehicle turns only about the vertical, which shows nothing about the vertical part of the offset. That part stays
 /// as stored: the fit begins at the stored offset, and moves it only as far as the measurements demand.
@@ -43,8 +44,10 @@ public struct MagneticOffsetRefiner: Sendable {
   private static let neededSpread = 0.008
   /// The longest lap in seconds. During a longer one, the iron may have changed.
   private static let longestLap = 3600.0
-  /// The shortest pause between two laps that are compared, in seconds.
+  /// The shortest pause before the lap that confirms two others, in seconds.
   private static let leastPause = 600.0
+  /// The number of laps that contradict two others and so discard them. A single lap may be a bad one.
+  private static let mostContradictions = 3
   /// The largest deviation of a sample's length from 1.
   private static let largestDeviation = 0.6
   /// The expected noise of a length, which includes the effect of soft iron, and the expected error of the stored
@@ -76,6 +79,8 @@ public struct MagneticOffsetRefiner: Sendable {
   private var samples: [SIMD3<Double>] = []
   private var beganAt: Double?
   private var lastLap: Lap?
+  /// The second of two laps that agree, until a later lap confirms them, and the number of laps that did not.
+  private var agreed: (lap: Lap, contradictionCount: Int)?
 
   /// - Parameter calibration: the stored calibration; the result is `nil` for a magnetometer that was never calibrated
   public init?(_ calibration: InertialCalibration) {
@@ -141,13 +146,16 @@ public struct MagneticOffsetRefiner: Sendable {
     let lapBeganAt = beganAt ?? time
     defer { beginLap() }
     guard let lap = fit(endedAt: time) else { return nil }
-    guard let before = lastLap, before.endedAt <= lapBeganAt else {
-      lastLap = lap
-      return nil
+    defer { lastLap = lap }
+    if let (known, contradictionCount) = agreed, known.endedAt <= lapBeganAt {
+      guard lapBeganAt - known.endedAt >= MagneticOffsetRefiner.leastPause else { return nil }
+      if let result = result(of: known, and: lap) { return result }
+      agreed = (known, contradictionCount + 1)
+      if contradictionCount + 1 < MagneticOffsetRefiner.mostContradictions { return nil }
     }
-    guard lapBeganAt - before.endedAt >= MagneticOffsetRefiner.leastPause else { return nil }
-    lastLap = lap
-    return result(of: before, and: lap)
+    agreed = nil
+    if let lastLap, lastLap.endedAt <= lapBeganAt, result(of: lastLap, and: lap) != nil { agreed = (lap, 0) }
+    return nil
   }
 
   private func result(of first: Lap, and second: Lap) -> Result? {
