@@ -228,6 +228,16 @@ struct SerialReceiverTests {
     #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
   }
 
+  @Test func `a receiver that was heard before is not heard in the noise at a wrong speed`() throws {
+    let stop = StopSignal()
+    let clock = HurryingClock()
+    let port = SlowStarter(clock, silentFor: .zero)
+    let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+    #expect(try receiver.listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .heard)
+    #expect(try receiver.listen(at: .b38400, for: SerialReceiver.listeningTime, { _ in }) == .nothing)
+    #expect(try receiver.listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .heard)
+  }
+
   /// A clock that advances with each read, so that nothing waits.
   private final class HurryingClock: MonotonicTimeSource {
     private let clock = ManualClock()

@@ -103,6 +103,7 @@ public final class SerialReceiver {
     try setSpeed(speed)
     if !bytes.isEmpty { try port.write(bytes) }
     let first = decoder.knownCount + 1
+    let sentences = decoder.counters.sentences
     var deadline = clock.now + time
     var isLast = false
     while !isLast {
@@ -114,7 +115,9 @@ public final class SerialReceiver {
       case .readable:
         let before = decoder.knownCount
         try take(receive)
-        if decoder.expectsChecksums || decoder.knownCount > first { return .heard }
+        // A checksum that was heard earlier, perhaps at another speed, does not show that this speed is right.
+        let hasChecksum = decoder.expectsChecksums && decoder.counters.sentences > sentences
+        if hasChecksum || decoder.knownCount > first { return .heard }
         if decoder.knownCount > before {
           deadline = max(deadline, clock.now + SerialReceiver.secondSentenceLimit)
           isLast = false
