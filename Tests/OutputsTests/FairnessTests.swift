@@ -58,7 +58,8 @@ struct FairnessTests {
     let budget = DescriptorBudget(total: total)
     #expect(budget.unixSockets >= 8 && budget.streamPort >= 4)
     #expect(budget.http >= 8)
-    if total >= 256 { #expect(96 + budget.unixSockets + 2 * budget.streamPort + budget.http <= total) }
+    // There are three kinds of stream ports: gpsd, NMEA 0183 and Signal K.
+    if total >= 256 { #expect(96 + budget.unixSockets + 3 * budget.streamPort + budget.http <= total) }
     if total >= 4096 { #expect(budget.streamPort >= 512) }
   }
 

@@ -33,9 +33,10 @@ public struct DescriptorBudget: Equatable, Sendable {
   /// The number of descriptors for the clients of the Unix sockets. It does not depend on the number of ports.
   var unixSockets: Int { min(256, max(8, total / 8)) }
 
-  /// The number of descriptors for the clients of one kind of stream port, such as all NMEA 0183 ports: a quarter of
-  /// what the hub itself and the Unix sockets leave. HTTP has the most streams, and gets half of what they leave.
-  var streamPort: Int { max(4, left / 4) }
+  /// The number of descriptors for the clients of one kind of stream port, such as all NMEA 0183 ports: a sixth of
+  /// what the hub itself and the Unix sockets leave, because there are three kinds (gpsd, NMEA 0183, Signal K). HTTP
+  /// has the most streams, and gets the other half.
+  var streamPort: Int { max(4, left / 6) }
 
   /// The number of descriptors for the connections of the web port, event streams included.
   var http: Int { max(8, left / 2) }
