@@ -18,6 +18,10 @@ final class GPSDSession: StreamSession {
   private struct State {
     var requests = GPSDRequests()
     var watch = GPSDWatch()
+    /// Whether a thread makes the leases match the watch.
+    var isFollowing = false
+    /// Whether the leases may not match the watch.
+    var isFollowDue = false
     /// The subscription to changes of the devices, which wakes none of them.
     var devices: Subscription?
     var states: Subscription?
@@ -90,7 +94,7 @@ final class GPSDSession: StreamSession {
       writeDevices(to: &$0)
       watch.write(to: &$0)
     }
-    if object != nil { follow(watch) }
+    if object != nil { follow() }
   }
 
   /// Answers a `?DEVICE`. Clients cannot change devices, because the board file decides about them.
@@ -164,8 +168,29 @@ final class GPSDSession: StreamSession {
 
   // MARK: Watching
 
-  /// Takes and ends leases so that they match the watch. Runs on the server's thread, like `end`, and also on the
-  /// thread that reports a new board.
+  /// Makes the leases match the watch. Runs on the server's thread, and also on the thread that reports a new board. If
+  /// another call is doing this, perhaps further up on the same thread, that call also takes the present watch into
+  /// account.
+  private func follow() {
+    let isFirst = state.withLock { state in
+      state.isFollowDue = true
+      defer { state.isFollowing = true }
+      return !state.isFollowing
+    }
+    guard isFirst else { return }
+    while let watch = nextWatch() { follow(watch) }
+  }
+
+  /// The watch that the leases may not match; `nil` if they match.
+  private func nextWatch() -> GPSDWatch? {
+    state.withLock { state in
+      state.isFollowing = state.isFollowDue
+      state.isFollowDue = false
+      return state.isFollowing ? state.watch : nil
+    }
+  }
+
+  /// Takes and ends leases for a watch. At most one call runs at a time.
   private func follow(_ watch: GPSDWatch) {
     let subject = subject(of: watch)
     // This subscription comes before any device wakes, so that the client receives a report of each wake.
@@ -330,7 +355,7 @@ final class GPSDSession: StreamSession {
 
   func end() {
     state.withLock { $0.watch = GPSDWatch() }
-    follow(GPSDWatch())
+    follow()
   }
 
   // MARK: Reports
@@ -406,10 +431,10 @@ final class GPSDSession: StreamSession {
       // The watched device no longer exists, so the client keeps no device awake.
       state.withLock { $0.watch = GPSDWatch() }
       answerError("The board has no \(device.prefix(80)) any more: the watch has ended")
-      return follow(GPSDWatch())
+      return follow()
     }
     // The same path may now belong to another device, or to one of several devices.
-    if activity.hub != told.hub { follow(watch) }
+    if activity.hub != told.hub { follow() }
     guard watch.wantsReports else { return }
     var json = JSONWriter(capacity: 512)
     json.lineEnd = "\r\n"
