@@ -1,4 +1,5 @@
 import Fusion
+import Guarding
 import MonotonicTime
 import NMEA
 import Publishing
@@ -36,6 +37,49 @@ struct SuspendTests {
     #expect(hub.knownState(at: clock.now).air == nil)
     measure(100_001)
     #expect(hub.lastState.value?.air?.value.pressurePascals == 100_001)
+  }
+
+  /// A clock of a thread that is interrupted when it looks at the time.
+  private final class InterruptedClock: MonotonicTimeSource {
+    private let clock = ManualClock()
+    private let interruption = Guarded<Callback?>(nil)
+
+    /// Calls a closure once, at the next look at the time.
+    func interrupt(_ action: @escaping @Sendable () -> Void) { interruption.withLock { $0 = Callback(action) } }
+
+    var now: MonotonicInstant {
+      let action = interruption.withLock { interruption in
+        defer { interruption = nil }
+        return interruption
+      }
+      action?()
+      return clock.now
+    }
+
+    var minimumResolution: Duration { clock.minimumResolution }
+
+    func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+      clock.schedule(at: deadline, action)
+    }
+  }
+
+  @Test func `a run of the fusion begins again after a suspend, but not if its last client leaves just then`() throws {
+    let clock = InterruptedClock()
+    let text = "{ name: 'test', devices: { baro: { driver: 'bme280', bus: 'nowhere' } } }"
+    let log = FusionLog(
+      try Board(json5: Array(text.utf8), file: "test"), monitors: [], clock: clock, lastState: MutableProperty(nil),
+      fusionRun: MutableProperty(FusionRun(isUnderWay: false, since: clock.now)), lastTime: LastTime())
+    let begins = Recorder<Bool>()
+    let observer = log.observe { input, _ in
+      if case .begin = input { begins.append(true) } else { begins.append(false) }
+    }
+    defer { observer.cancel() }
+    log.begin()
+    log.forget()
+    #expect(log.isUnderWay && begins.values == [true, true])
+    clock.interrupt { log.end() }
+    log.forget()
+    #expect(!log.isUnderWay && begins.values == [true, true, false])
   }
 
   @Test func `after a suspend, neither the receiver's confirmed time nor the system clock's offset is believed`() throws

@@ -198,11 +198,20 @@ public final class FusionLog: Sendable {
     return Subscription { [self] in state.withLock { $0.observers.removeAll { $0 === observer } } }
   }
 
-  /// Forgets everything. A run in progress begins again.
+  /// Forgets everything. A run in progress begins again, without any knowledge from before.
   func forget() {
-    lastTime.stated = nil
-    lastState.value = nil
-    state.withLock { $0.remembered = nil }
-    if isUnderWay { begin() }
+    let now = clock.now
+    let begin = FusionInput.begin(FusionKnowledge())
+    // All this is one step, because the last client may leave at any moment, and a run without clients would not end.
+    let (hasLastState, pending) = state.withLock { state -> (Bool, Pending?) in
+      lastTime.stated = nil
+      state.remembered = nil
+      let hasLastState = lastState.stage(nil)
+      guard state.fuser.isUnderWay, state.takes(begin) else { return (hasLastState, nil) }
+      state.at = max(now, state.at + FusionLog.leastBetweenInputs)
+      return (hasLastState, apply(begin, &state))
+    }
+    if hasLastState { lastState.deliver() }
+    if let pending { finish(pending, begin) }
   }
 }
