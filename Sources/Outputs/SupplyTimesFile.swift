@@ -12,9 +12,13 @@ public final class SupplyTimesFile: Sendable {
     file = StateFile(path: path, mostBytes: 64 << 10, nothing: nil, makeFolder: makeFolder)
   }
 
-  /// Reads the file of the previous run, and stores that the hub runs now. Waits for the disk.
-  public func begin(_ machine: Machine) {
+  /// Reads the file of the previous run. Waits for the disk.
+  public func restore(to machine: Machine) {
     if let before = file.content { machine.restore(before) }
+  }
+
+  /// Stores that the hub runs now. Waits for the disk.
+  public func begin(_ machine: Machine) {
     file.change { $0 = SupplyTimes(at: machine.clock.now, isRunning: true) }
   }
 

@@ -83,7 +83,7 @@ struct HubService: Sendable {
         if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } }
       },
       onReload: { await reloader.reload() })
-    supplyTimes?.begin(hub.machine)
+    supplyTimes?.restore(to: hub.machine)
     // Do this only after the signals are handled: before that, a signal would end the process and leave the lines in
     // any state.
     for problem in inUse.makeSafe(hardware, and: hub, isStarting: true).problems { sink.write(.warning, problem) }
@@ -103,6 +103,7 @@ struct HubService: Sendable {
     usageHistories?.begin()
     // Two hubs in one folder would overwrite each other's data.
     if usageHistories?.isFolderTaken == false {
+      supplyTimes?.begin(hub.machine)
       knowledge?.begin(hub.machine.receiverKnowledge, clock: hub.machine.clock)
     }
     if fileText != nil, usageHistories == nil {
@@ -123,7 +124,7 @@ struct HubService: Sendable {
       HookOutput(host: host, sink: sink, memory: hookMemory),
       FenceOutput(host: host, sink: sink, memory: fenceMemory, file: addedFences),
       StandingRequestOutput(host: host), ConditionOutput(host: host, sink: sink),
-      FleetOutput(host: host, sink: sink, memory: HubService.fleetMemory),
+      FleetOutput(host: host, sink: sink, memory: fleetMemory),
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
       AnnouncementOutput(host: host, sink: sink), GDL90Output(host: host, sink: sink),
     ]
@@ -184,8 +185,12 @@ struct HubService: Sendable {
       }
   }
 
-  private static var fleetMemory: FleetMemory? {
-    StateFolder.path.map { folder in FleetMemory(path: "\(folder)/fleet.json") { try? StateFolder.make(folder) } }
+  /// Stores the hub's addresses at brokers across restarts; `nil` without a state folder, and if another hub uses the
+  /// folder.
+  private var fleetMemory: FleetMemory? {
+    usageHistories?.isFolderTaken == true
+      ? nil
+      : StateFolder.path.map { folder in FleetMemory(path: "\(folder)/fleet.json") { try? StateFolder.make(folder) } }
   }
 
   /// The log line about the end of a hub that has switched off all devices whose power lines it has driven.
@@ -207,10 +212,10 @@ struct HubService: Sendable {
   private func powerOff(_ host: HubHost) async -> Bool {
     host.shutDown()
     let stuck = await host.hub.value.isOff(within: HubHost.longestEnd)
-    // Write this file while this hub still has the lock on the folder.
+    // Write these files while this hub still has the lock on the folder.
     knowledge?.end(host.hub.value.machine.receiverKnowledge)
+    if usageHistories?.isFolderTaken == false { supplyTimes?.end(host.hub.value.machine) }
     usageHistories?.end()
-    supplyTimes?.end(host.hub.value.machine)
     let problems = stuck.map { "\($0): it has not stopped" } + host.hub.value.switchProblems
     for problem in problems { sink.write(.warning, problem) }
     // If there are problems, keep the copy of the board file: the next hub reads from it which devices are still on.

@@ -98,6 +98,26 @@ final class UsageHistoriesTests {
     third.stop()
     #expect(!third.program.standardError.contains("another hub"))
   }
+
+  @Test func `a second hub in the same folder does not change the first hub's times of supplies`() {
+    func hub() -> HubProcess {
+      let board = """
+        { name: "test", devices: { gps: { driver: "nmea", port: "simulated/gps",
+          power: { switch: "gpio", chip: "simulated", line: "gps-power", minimumOffSeconds: 1 } } } }
+        """
+      return HubProcess(board: board, environment: ["STATE_DIRECTORY=\(folder)"])
+    }
+    var text: [UInt8]? { try? Files.bytes(of: "\(folder)/supplies.json") }
+    let first = hub()
+    #expect(eventually { text != nil })
+    let kept = text
+    let second = hub()
+    #expect(second.logs("another hub stores its history in \(folder)"))
+    second.stop()
+    #expect(text == kept)
+    first.stop()
+    #expect(text != nil && text != kept)
+  }
 }
 
 extension String {
