@@ -7,9 +7,11 @@ import Publishing
 
 extension Hub {
   /// Calibrates an IMU or a magnetometer with its own measurements. A gyroscope is also checked by the board's
-  /// magnetometers, and a mount needs the receiver's speed. The action runs one calibration at a time, sends the
-  /// session after each burst, and finishes once the session has a result or a problem. Cancelling it releases the
-  /// devices.
+  /// magnetometers, and a mount needs the receiver's speed. The action sends the session after each burst, and finishes
+  /// once the session has a result or a problem. Cancelling it releases the devices.
+  ///
+  /// Each call makes another action, and an action knows only its own jobs. The caller ensures that a device is not
+  /// calibrated twice at the same time.
   ///
   /// - Parameter id: the device's ID
   public func calibration(of id: String) -> Action<CalibrationKind, CalibrationSession, HardwareError> {
