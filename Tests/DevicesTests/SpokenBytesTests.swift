@@ -121,6 +121,12 @@ struct SpokenBytesTests {
     return port.written.values
   }
 
+  @Test(arguments: [ReceiverDriver.mediatek, .airoha])
+  func `no bytes are sent to wake a receiver from backup, which only its supply ends`(_ driver: ReceiverDriver) {
+    #expect(!driver.wakingBytes(from: .standby).isEmpty)
+    #expect(driver.wakingBytes(from: .backup).isEmpty)
+  }
+
   private func check(_ messages: [[UInt8]]) -> Program {
     let words = messages.map { $0.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
     return Python.program([SharedData.packageFolder + "/Tests/DevicesTests/spoken.py"] + words)

@@ -67,8 +67,8 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     switch self {
     case .nmea, .casic: []
     case .auto, .ublox: sleep == .stop ? UBXMessage.reset(.start).bytes : UBXMessage.wakingBytes
-    case .mediatek: MediaTekReceiver.wakingBytes
-    case .airoha: AirohaReceiver.wakingBytes
+    case .mediatek: sleep == .standby ? MediaTekReceiver.wakingBytes : []
+    case .airoha: sleep == .standby ? AirohaReceiver.wakingBytes : []
     }
   }
 
