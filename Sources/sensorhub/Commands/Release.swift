@@ -5,7 +5,7 @@ import Outputs
 /// Ends the holds, recordings, downloads and MQTT requests of all users of a running hub.
 struct Release: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "End the holds, recordings, downloads and MQTT requests of all users of a hub. Needs root.",
+    abstract: "End the holds, recordings, downloads and MQTT requests of all users. Needs root or the group sensorhub.",
     discussion: """
       Holds of the web port and requests of viewers at a broker outlast their connections, and their number is limited. \
       One user can have at most half of them. Root, the hub's account and the members of the group sensorhub can end all \
