@@ -125,6 +125,29 @@ struct KeptKnowledgeSessionTests {
     receiver.end()
   }
 
+  @Test func `a refused setting is still reported after a run that did not configure the stopped receiver again`()
+    async throws
+  {
+    let receiver = ScriptedReceiver { request in
+      Self.kind(request) == 0x0624
+        ? .says(MadeMessage.ubx(0x0500, [0x06, 0x24])) : Self.answer(request, software: "EXT CORE 3.01 (107900)")
+    }
+    var configuration = Self.configuration
+    configuration.settings.dynamicModel = .bike
+    let rig = SessionRig(configuration, receiver, keeping: Shelf().keeping)
+    for run in 1...2 {
+      try rig.start()
+      await rig.started.first(run)
+      let count = rig.observations.values.count
+      await rig.observations.first(count + 3)
+      await rig.finish()
+    }
+    #expect(receiver.requests.values.count { Self.kind($0) == 0x0624 } == 1)
+    let warning = try #require(rig.warnings.values.last ?? nil)
+    #expect(warning.contains("it refused dynamicModel"), "\(warning)")
+    receiver.end()
+  }
+
   @Test func `a receiver that does not answer delays the end of its supply by at most two seconds`() async throws {
     // The receiver's clock advances while a busy machine delays the session, so the shortest of several ends is the
     // session's own.

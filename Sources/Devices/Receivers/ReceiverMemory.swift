@@ -13,6 +13,9 @@ public final class ReceiverMemory: Sendable {
     var firstSpeed: BaudRate?
     /// The last speed at which the receiver sent.
     var lastSpeed: BaudRate?
+    /// The problems with the receiver's settings, in words. A receiver that kept its settings while it slept is not
+    /// configured again.
+    var settingProblems: [String] = []
     /// The receiver's present sleep mode; `nil` if it does not sleep.
     var asleep: ReceiverSleep?
     /// The start of the supply period in which the receiver fell asleep. It is compared for equality only, because a

@@ -34,8 +34,6 @@ public final class ReceiverSession {
   private var channel: CommandChannel?
   /// Whether the receiver was asked for its identity, with enough time for an answer.
   private var hasAsked = false
-  /// The problems with the receiver's settings, in words.
-  private var settingProblems: [String] = []
 
   /// - Parameters:
   ///   - suppliedSince: when the receiver's supply was switched on; the receiver has been awake since, and may have
@@ -221,7 +219,8 @@ public final class ReceiverSession {
 
   /// Reports all failed settings in one warning, or withdraws the warning.
   private func warnAboutConfiguration(_ known: any CommandedReceiver) {
-    let problems = settingProblems + (configuration.keepsKnowledge ? [knowledge.problem].compactMap { $0 } : [])
+    let ofKnowledge = configuration.keepsKnowledge ? [knowledge.problem].compactMap { $0 } : []
+    let problems = memory.present.settingProblems + ofKnowledge
     warn(problems.isEmpty ? nil : "\(known.name): " + problems.joined(separator: "; "))
   }
 
@@ -465,7 +464,7 @@ public final class ReceiverSession {
     }
     memory.present.receiver = known
     guard !channel.isStopped else { return }
-    settingProblems = report.problems
+    memory.present.settingProblems = report.problems
     if configuration.keepsKnowledge, wokenFrom == nil, !report.isUnanswered {
       try knowledge.giveBack(to: known, channel)
     }
