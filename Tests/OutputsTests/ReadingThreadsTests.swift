@@ -59,6 +59,16 @@ import Testing
     #expect(try await threads.run { 7 } == 7)
   }
 
+  @Test func `a refused client learns whether there are too many readings or no thread for them`() async {
+    let threads = ReadingThreads(startThread: { _ in EAGAIN })
+    do {
+      let number = try await threads.run { 7 }
+      Issue.record("read \(number) without a thread")
+    } catch {
+      #expect("\(error)".contains("the system has no thread left"), "\(error)")
+    }
+  }
+
   @Test func `without readings there is no thread`() async throws {
     for number in 0..<50 { #expect(try await threads.run { number } == number) }
     let names = { () -> [String] in

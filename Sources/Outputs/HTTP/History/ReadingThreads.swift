@@ -12,9 +12,15 @@ final class ReadingThreads: Sendable {
   private static let waitingLimit = 32
   private static let retrySeconds = "2"
 
+  /// Why a request is refused, as the answer says it.
+  enum Refusal: String, Sendable {
+    case tooMany = "too many requests for recordings at once"
+    case noThread = "the system has no thread left for reading recordings"
+  }
+
   private struct Job: Sendable {
     var run: @Sendable () -> Void
-    var refuse: @Sendable () -> Void
+    var refuse: @Sendable (Refusal) -> Void
   }
 
   private struct State {
@@ -23,6 +29,14 @@ final class ReadingThreads: Sendable {
   }
 
   private let state = Guarded(State())
+  private let startThread: @Sendable (@escaping @Sendable () -> Void) -> Int32
+
+  /// - Parameter startThread: starts a thread, and returns 0 or the error number
+  init(
+    startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32 = { DetachedThread.start("history", $0) }
+  ) {
+    self.startThread = startThread
+  }
 
   /// Runs a closure that may wait for the disk, and returns its result.
   ///
@@ -34,14 +48,14 @@ final class ReadingThreads: Sendable {
     let answer = Answer<Result>()
     await withUnsafeContinuation { continuation in
       submit(
-        Job(run: { answer.give(body(), to: continuation) }, refuse: { answer.give(nil, to: continuation) }),
+        Job(run: { answer.give(body(), to: continuation) }, refuse: { answer.refuse($0, to: continuation) }),
         isUnderWay)
     }
-    let result = answer.given
+    let (result, refusal) = answer.given
     guard let result else {
       throw HTTPError(
         .serviceUnavailable, headers: [.retryAfter: ReadingThreads.retrySeconds],
-        message: "too many requests for recordings at once")
+        message: (refusal ?? .tooMany).rawValue)
     }
     return result
   }
@@ -54,8 +68,8 @@ final class ReadingThreads: Sendable {
       state.threadCount += 1
       return (true, true)
     }
-    if !isTaken { job.refuse() }
-    guard mustStart, DetachedThread.start("history", { self.work() }) != 0 else { return }
+    if !isTaken { job.refuse(.tooMany) }
+    guard mustStart, startThread({ self.work() }) != 0 else { return }
     // No thread could be created. If another thread exists, it does the waiting work.
     let abandoned = state.withLock { state -> Deque<Job> in
       state.threadCount -= 1
@@ -63,7 +77,7 @@ final class ReadingThreads: Sendable {
       defer { state.jobs = [] }
       return state.jobs
     }
-    for job in abandoned { job.refuse() }
+    for job in abandoned { job.refuse(.noThread) }
   }
 
   private func work() {
@@ -81,16 +95,25 @@ final class ReadingThreads: Sendable {
 
 /// The result of a job, for the task that waits for it.
 private final class Answer<Result: Sendable>: Sendable {
-  private let result = Guarded<Result?>(nil)
+  private let state = Guarded<(result: Result?, refusal: ReadingThreads.Refusal?)>((nil, nil))
 
   /// Delivers the result and resumes the task. The task takes the same lock, so this call ends before the task
   /// continues.
-  func give(_ result: Result?, to continuation: UnsafeContinuation<Void, Never>) {
-    self.result.withLock { present in
-      present = result
+  func give(_ result: Result, to continuation: UnsafeContinuation<Void, Never>) {
+    state.withLock { state in
+      state.result = result
       continuation.resume()
     }
   }
 
-  var given: Result? { result.withLock { $0 } }
+  /// Ends the wait of the task without a result, like `give`.
+  func refuse(_ refusal: ReadingThreads.Refusal, to continuation: UnsafeContinuation<Void, Never>) {
+    state.withLock { state in
+      state.refusal = refusal
+      continuation.resume()
+    }
+  }
+
+  /// The result, or the reason why there is none.
+  var given: (result: Result?, refusal: ReadingThreads.Refusal?) { state.withLock { $0 } }
 }
