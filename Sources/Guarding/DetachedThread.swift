@@ -43,11 +43,18 @@ public enum DetachedThread {
         // `context` is the pointer retained above. It is consumed exactly once, here.
         guard let context else { return nil }
         let body = Unmanaged<Body>.fromOpaque(context).takeRetainedValue()
-        clinux_name_thread(String(body.name.prefix(15)))
+        clinux_name_thread(DetachedThread.shortened(body.name))
         body.run()
         return nil
       }, body.toOpaque())
     if result != 0 { body.release() }
     return result
+  }
+
+  /// The part of a name that the kernel keeps. The kernel itself would cut a name within a character.
+  private static func shortened(_ name: String) -> String {
+    var part = name.prefix(15)
+    while part.utf8.count > 15 { part.removeLast() }
+    return String(part)
   }
 }
