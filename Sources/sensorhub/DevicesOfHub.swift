@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Hub
+import MonotonicTime
 import Outputs
 
 /// A running hub's report about its devices. The request wakes no device.
@@ -100,7 +101,10 @@ enum DevicesOfHub {
     try report(socket).devices
   }
 
-  static func report(_ socket: String?) throws -> Report { try report(of: try line(socket)) }
+  /// - Parameter deadline: the end of the wait for the answer; `nil` for no limit
+  static func report(_ socket: String?, by deadline: MonotonicInstant? = nil) throws -> Report {
+    try report(of: try line(socket, by: deadline))
+  }
 
   static func read(_ report: [UInt8]) throws -> [Device] { try self.report(of: report).devices }
 
@@ -120,9 +124,12 @@ enum DevicesOfHub {
   }
 
   /// The hub's report as one JSON object.
-  static func line(_ socket: String?) throws -> [UInt8] {
+  static func line(_ socket: String?, by deadline: MonotonicInstant? = nil) throws -> [UInt8] {
     var connection = try HubConnection.open(socket) { $0.devices }
-    guard let line = connection.nextLine() else { throw CommandError.hubClosed }
-    return line
+    switch connection.nextLine(by: deadline) {
+    case .text(let line): return line
+    case .closed: throw CommandError.hubClosed
+    case .late: throw CommandError(.unavailable, "the hub does not answer", nextStep: "try again")
+    }
   }
 }

@@ -43,4 +43,31 @@ import Testing
     for line in impostor.lines { #expect((Int(line.prefix { $0.isNumber }) ?? .max) < 256, "\(line)") }
     impostor.send(SIGKILL)
   }
+
+  /// Sends a line ten times a second to clients of the states, and never answers clients of the devices.
+  private static let silentScript = """
+    import os, socket, sys, threading, time
+    def listen(name):
+      path = os.path.join(sys.argv[1], name)
+      listener = socket.socket(socket.AF_UNIX)
+      listener.bind(path + "~")
+      listener.listen()
+      os.rename(path + "~", path)
+      return listener
+    devices = listen("devices.sock")
+    client = listen("hub.sock").accept()[0]
+    while True:
+      client.sendall(b'{"impostor": true}\\n')
+      time.sleep(0.1)
+    """
+
+  @Test func `a watch shows states even if the hub does not answer about its devices`() {
+    let impostor = Program(["python3", "-c", ImpostorHubTests.silentScript, temporary.path], path: "/usr/bin/env")
+    #expect(eventually { Set(Files.names(in: temporary.path)).isSuperset(of: ["hub.sock", "devices.sock"]) })
+    let watch = Program(["watch", "--json", "--socket", "\(temporary.path)/hub.sock"])
+    #expect(eventually { watch.standardOutput.contains("impostor") }, "\(watch.standardError)")
+    watch.send(SIGTERM)
+    watch.wait()
+    impostor.send(SIGKILL)
+  }
 }

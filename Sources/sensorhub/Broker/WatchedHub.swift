@@ -16,6 +16,9 @@ protocol WatchedHub: AnyObject {
 
 /// A hub on this machine.
 final class LocalHub: WatchedHub {
+  /// The longest wait for a report that is shown next to the states.
+  private static let longestReport = Duration.seconds(2)
+
   private let socket: String?
   private var connection: HubConnection
   private var isNew = true
@@ -50,8 +53,11 @@ final class LocalHub: WatchedHub {
 
   func devices() throws -> [DevicesOfHub.Device] { try DevicesOfHub.read(socket) }
 
-  /// If the hub has ended, `nextLine` reports it, so an error is ignored here.
-  func knownReport() -> DevicesOfHub.Report? { try? DevicesOfHub.report(socket) }
+  /// If the hub has ended, `nextLine` reports it, so an error is ignored here. Without a limit, a hub that does not
+  /// answer would also keep back its states.
+  func knownReport() -> DevicesOfHub.Report? {
+    try? DevicesOfHub.report(socket, by: MonotonicClock().now + LocalHub.longestReport)
+  }
 }
 
 /// A hub at a broker. When this program ends, even by a crash, the broker removes the request.
