@@ -190,4 +190,16 @@ struct OrientationFilterTests {
     for _ in 0..<10 { filter.update(gyroscope: .zero, accelerometer: SIMD3(0, 2, -9.81), seconds: 0.005) }
     #expect(abs(filter.attitude.roll) < 0.02 && filter.isLevelled)
   }
+
+  @Test func `a sensor that takes over keeps the time over which accelerations average out`() {
+    func roll(afterPushOf seconds: Double, timeConstant: Double) -> Double {
+      var filter = OrientationFilter(interval: 0.01, accelerometerTimeConstant: timeConstant)
+      for _ in 0..<2000 { filter.update(gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.81), seconds: 0.01) }
+      filter.changeSensor(interval: 0.01)
+      let count = Int(seconds / 0.01)
+      for _ in 0..<count { filter.update(gyroscope: .zero, accelerometer: SIMD3(0, 2, -9.81), seconds: 0.01) }
+      return abs(filter.attitude.roll)
+    }
+    #expect(roll(afterPushOf: 3, timeConstant: 30) < roll(afterPushOf: 3, timeConstant: 3) / 4)
+  }
 }

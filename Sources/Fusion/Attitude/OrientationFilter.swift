@@ -53,6 +53,7 @@ public struct OrientationFilter: Sendable {
   private let interval: Double
   /// The time between samples with a magnetic field, in seconds.
   private let magneticInterval: Double
+  private let accelerometerTimeConstant: Double
   private let accelerometerCoefficients: LowPassFilter.Coefficients
   private let headingGain: Double
 
@@ -99,6 +100,7 @@ public struct OrientationFilter: Sendable {
     self.interval = interval
     self.magneticInterval = magneticInterval
     self.biasLimit = biasLimit
+    self.accelerometerTimeConstant = accelerometerTimeConstant
     accelerometerCoefficients = LowPassFilter.Coefficients(
       timeConstant: accelerometerTimeConstant, interval: interval)
     headingGain = 1 - exp(-magneticInterval / OrientationFilter.magnetometerTimeConstant)
@@ -184,7 +186,9 @@ public struct OrientationFilter: Sendable {
   ///
   /// - Parameter interval: the time between its samples, seconds
   mutating func changeSensor(interval: Double) {
-    var next = OrientationFilter(interval: interval, biasLimit: biasLimit, magneticInterval: magneticInterval)
+    var next = OrientationFilter(
+      interval: interval, accelerometerTimeConstant: accelerometerTimeConstant, biasLimit: biasLimit,
+      magneticInterval: magneticInterval)
     next.strapdown = (inclination * strapdown).normalized
     if hasForce {
       // The present acceleration is not the vertical, so the force filter continues with the vertical of the previous
