@@ -17,6 +17,9 @@ extension Hub {
     return state
   }
 
+  /// The last known position, however old; `nil` if none is known.
+  public var lastKnownPosition: FusedState.Position? { (lastState.value?.position ?? log.remembered?.position)?.value }
+
   private func stateOfReceiver(at now: MonotonicInstant) -> FusedState? {
     guard !fusionRun.value.isUnderWay, let receiver = receivers.taken, receiver.isAwake,
       let epoch = receiver.reader.device.source.latest, now - epoch.at <= Hub.receiverLifetime

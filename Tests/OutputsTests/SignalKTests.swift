@@ -132,6 +132,21 @@ struct SignalKTests {
     #expect(paths(after: 2.9) == ["navigation.speedOverGround"])
   }
 
+  @Test func `a magnetic heading without a receiver uses the last known position`() throws {
+    var state = state()
+    state.attitude?.value.headingSigmaRadians = 0.02
+    let place = try #require(state.position?.value)
+    let heading = SignalKPath.headingMagnetic
+    func radians(lastKnown: FusedState.Position? = nil) -> Double? {
+      guard case .number(let radians, _)? = heading.value(of: state, lastKnown: lastKnown)?.content else { return nil }
+      return radians
+    }
+    let known = try #require(radians())
+    state.position = nil
+    #expect(heading.parts == [.heading] && radians() == nil)
+    #expect(radians(lastKnown: place) == known)
+  }
+
   @Test func `messages may arrive in any pieces, and invalid ones are answered`() {
     var requests = SignalKRequests()
     func take(_ text: String) -> [SignalKRequests.Line] {

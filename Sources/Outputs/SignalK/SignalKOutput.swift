@@ -106,8 +106,9 @@ private final class SignalKSession: StreamSession {
 
   private func send(_ fused: FusedState) {
     guard fused.mode != .asleep else { return }
+    let lastKnown = fused.position == nil ? host.hub.value.lastKnownPosition : nil
     state.withLock { state in
-      let values = state.subscriptions.take(fused)
+      let values = state.subscriptions.take(fused, lastKnown: lastKnown)
       guard !values.isEmpty else { return }
       var json = JSONWriter(capacity: 1024)
       json.lineEnd = "\r\n"

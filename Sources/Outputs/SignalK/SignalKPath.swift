@@ -25,8 +25,8 @@ enum SignalKPath: String, CaseIterable, Sendable {
   case temperature = "environment.inside.temperature"
   case humidity = "environment.inside.relativeHumidity"
 
-  /// The parts of the state that a subscription to this path requests. A magnetic heading also needs a position, which
-  /// it does not request.
+  /// The parts of the state that a subscription to this path requests. A magnetic heading also needs the variation, for
+  /// which the last known position is good enough, so it wakes no receiver.
   var parts: Set<StatePart> {
     switch self {
     case .position, .magneticVariation: [.position]
@@ -141,7 +141,9 @@ struct SignalKValue: Sendable {
 
 extension SignalKPath {
   /// The value in a state; `nil` while it is unknown.
-  func value(of state: FusedState) -> SignalKValue? {
+  ///
+  /// - Parameter lastKnown: the position for the magnetic variation if the state has none
+  func value(of state: FusedState, lastKnown: FusedState.Position? = nil) -> SignalKValue? {
     switch self {
     case .position: return state.position.map { SignalKValue(.place($0.value), of: $0) }
     case .magneticVariation:
@@ -156,7 +158,7 @@ extension SignalKPath {
       }
     case .speedOverGround: return state.motion.flatMap { SignalKValue($0.value.speedMetresPerSecond, 3, of: $0) }
     case .courseOverGroundTrue: return state.motion.flatMap { SignalKValue(bearing: $0.value.trackDegrees, of: $0) }
-    case .headingTrue, .headingMagnetic, .attitude, .rateOfTurn: return orientation(of: state)
+    case .headingTrue, .headingMagnetic, .attitude, .rateOfTurn: return orientation(of: state, lastKnown)
     case .datetime, .gnssMethodQuality, .gnssSatellites, .gnssHorizontalDilution, .gnssDifferentialAge:
       return state.fix.flatMap { reception($0, of: state) }
     case .pressure: return state.air.flatMap { SignalKValue($0.value.pressurePascals, 1, of: $0) }
@@ -165,14 +167,14 @@ extension SignalKPath {
     }
   }
 
-  private func orientation(of state: FusedState) -> SignalKValue? {
+  private func orientation(of state: FusedState, _ lastKnown: FusedState.Position?) -> SignalKValue? {
     guard let attitude = state.attitude else { return nil }
     let quaternion = attitude.value.quaternion
     let heading = attitude.value.headingSigmaRadians == nil ? nil : quaternion.yaw * 180 / Double.pi
     switch self {
     case .headingTrue: return SignalKValue(bearing: heading, of: attitude)
     case .headingMagnetic:
-      guard let heading, let place = state.position?.value else { return nil }
+      guard let heading, let place = state.position?.value ?? lastKnown else { return nil }
       return SignalKValue(bearing: heading - state.magneticVariationDegrees(at: place), of: attitude)
     case .rateOfTurn:
       // The rate of turn is the rate about the vertical, even if the board is tilted.

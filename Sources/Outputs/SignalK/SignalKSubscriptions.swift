@@ -62,17 +62,24 @@ struct SignalKSubscriptions {
   mutating func remove(_ pattern: String) { entries.removeAll { pattern == "*" || $0.pattern == pattern } }
 
   /// Takes the due values of a state, each path once.
-  mutating func take(_ state: FusedState) -> [(path: SignalKPath, value: SignalKValue)] {
+  ///
+  /// - Parameter lastKnown: the last known position
+  mutating func take(
+    _ state: FusedState, lastKnown: FusedState.Position? = nil
+  ) -> [(path: SignalKPath, value: SignalKValue)] {
     var values: [(path: SignalKPath, value: SignalKValue)] = []
-    for index in entries.indices { SignalKSubscriptions.take(state, &entries[index], &values) }
+    for index in entries.indices { SignalKSubscriptions.take(state, lastKnown, &entries[index], &values) }
     return values
   }
 
   private static func take(
-    _ state: FusedState, _ entry: inout Entry, _ values: inout [(path: SignalKPath, value: SignalKValue)]
+    _ state: FusedState, _ lastKnown: FusedState.Position?, _ entry: inout Entry,
+    _ values: inout [(path: SignalKPath, value: SignalKValue)]
   ) {
     for (index, path) in entry.paths.enumerated() {
-      guard entry.due[index].map({ state.at >= $0 }) ?? true, let value = path.value(of: state) else { continue }
+      guard entry.due[index].map({ state.at >= $0 }) ?? true,
+        let value = path.value(of: state, lastKnown: lastKnown)
+      else { continue }
       if entry.isInstant, value.at == entry.sent[index] { continue }
       entry.sent[index] = value.at
       if entry.period > .zero {
