@@ -58,6 +58,17 @@ struct SerialPortTests {
     _ = try LinuxSerialPort(terminal.path, speed: .b9600)
   }
 
+  @Test func `a process does not count as a port's user because it looks at the port`() throws {
+    let terminal = PseudoTerminal()
+    let descriptor = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    defer { close(descriptor) }
+    // A program that another test is just starting may have a copy of the descriptor for a moment.
+    #expect(eventually { FileHolder.find(terminal.path, except: descriptor) == nil })
+    let other = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    defer { close(other) }
+    #expect(eventually { FileHolder.find(terminal.path, except: descriptor) == "this process" })
+  }
+
   @Test func `a port that was closed is free, even if a child process inherited it`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)

@@ -4,16 +4,25 @@ import Glibc
 /// Finds the process that has a file open, so that an error can name it.
 public enum FileHolder {
   /// Returns a text such as `gpsd (pid 812)`, or `nil` if /proc does not show the process.
-  public static func find(_ path: String) -> String? {
+  ///
+  /// - Parameter own: the caller's own descriptor of the file, which does not count
+  public static func find(_ path: String, except own: Int32? = nil) -> String? {
+    if let other = findOther(path) { return other }
+    guard let wanted = Files.resolved(path) else { return nil }
+    // If no other process has the file open, this process is checked.
+    for descriptor in Files.names(in: "/proc/self/fd") where link("/proc/self/fd/\(descriptor)") == wanted {
+      if Int32(descriptor) != own { return "this process" }
+    }
+    return nil
+  }
+
+  /// Like `find`, but ignores this process. A user of a bus has the bus open whichever process uses an address on it.
+  static func findOther(_ path: String) -> String? {
     guard let wanted = Files.resolved(path) else { return nil }
     for pid in Files.names(in: "/proc").compactMap(Int32.init) where pid != getpid() {
       for descriptor in Files.names(in: "/proc/\(pid)/fd") where link("/proc/\(pid)/fd/\(descriptor)") == wanted {
         return "\(Files.commandName(ofProcess: pid) ?? "a process") (pid \(pid))"
       }
-    }
-    // If no other process has the file open, this process is checked.
-    for descriptor in Files.names(in: "/proc/self/fd") where link("/proc/self/fd/\(descriptor)") == wanted {
-      return "this process"
     }
     return nil
   }

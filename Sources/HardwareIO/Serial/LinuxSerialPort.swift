@@ -51,7 +51,7 @@ public final class LinuxSerialPort: SerialPort {
   private static func lock(_ descriptor: Int32, _ path: String) throws(HardwareError) {
     guard isatty(descriptor) == 1 else { throw .unsupported("\(path) is not a serial port") }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      throw .inUse("serial port \(path)", holder: FileHolder.find(path))
+      throw .inUse("serial port \(path)", holder: FileHolder.find(path, except: descriptor))
     }
   }
 
