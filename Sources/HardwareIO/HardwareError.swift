@@ -5,8 +5,8 @@ public enum HardwareError: Error, Equatable, Sendable {
   /// The bus, port, chip or line does not exist.
   case notFound(String, Missing = .name)
   case noPermission(String, group: String)
-  /// Another program or the kernel uses the device.
-  case inUse(String, holder: String?)
+  /// Another program or the kernel uses the device. `shownBy` is the command that shows which one.
+  case inUse(String, holder: String?, shownBy: String? = nil)
   /// A login uses the serial line, or has used it since the system started.
   case terminal(String)
   /// The device was present and has disappeared.
@@ -80,7 +80,7 @@ extension HardwareError: CustomStringConvertible {
     switch self {
     case .notFound(let what, _): "there is no \(what)"
     case .noPermission(let what, _): "no permission to open \(what)"
-    case .inUse(let what, let holder): "\(what) is in use\(holder.map { " by \($0)" } ?? "")"
+    case .inUse(let what, let holder, _): "\(what) is in use\(holder.map { " by \($0)" } ?? "")"
     case .terminal(let path): "serial port \(path) is the terminal of a login, or was one after the system started"
     case .disconnected(let what): "\(what) has gone away"
     case .noAcknowledge(let bus, let address): "no answer from address \(hex(address)) on \(bus)"
@@ -103,7 +103,8 @@ extension HardwareError: CustomStringConvertible {
     case .notFound(_, let missing): missing.nextStep(on: MachineFiles())
     case .noPermission(_, let group):
       "add the user to the group \(group): sudo usermod -aG \(group) $USER, then log in again"
-    case .inUse(_, let holder): holder == nil ? nil : "stop it first"
+    case .inUse(_, .some, _): "stop it first"
+    case .inUse(_, nil, let command): command.map { "find the program that uses it, and stop it: \($0)" }
     case .terminal(let path):
       "disable the serial console: on Raspberry Pi OS sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config "
         + "nonint do_serial_hw 0, on other systems sudo systemctl mask --now "
@@ -130,7 +131,7 @@ extension HardwareError {
     switch errno {
     case ENOENT, ENODEV, ENXIO: .notFound(what, missing)
     case EACCES, EPERM: .noPermission(what, group: group)
-    case EBUSY: .inUse(what, holder: nil)
+    case EBUSY: .inUse(what, holder: nil, shownBy: missing == .gpio ? "gpioinfo" : nil)
     default: .system("opening \(what)", errno: errno)
     }
   }

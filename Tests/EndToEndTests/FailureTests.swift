@@ -135,6 +135,31 @@ struct FailureTests {
     #expect(hub.stop() == 0)
   }
 
+  @Test(.enabled(if: geteuid() == 0, "takes root, to hide a program from the hub"))
+  func `a serial port whose user the hub cannot see is reported with the command that shows the user`() {
+    let terminal = PseudoTerminal()
+    let other = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    defer { close(other) }
+    #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
+    let temporary = TemporaryFolder("failure")
+    let (folder, socket) = (temporary.path, temporary.path + "/hub.sock")
+    HubProcess.write(board(FailureTests.receiver(terminal.path)), to: folder + "/board.json5")
+    // A process without this capability may not look at the files of processes with more capabilities than its own.
+    let blind = ["--bounding-set=-sys_ptrace"]
+    let hub = Program(
+      blind + [Program.sensorhub, "run", "--socket", socket, "--board", folder + "/board.json5"],
+      path: "/usr/bin/setpriv", environment: ["STATE_DIRECTORY=\(folder)/state"])
+    #expect(hub.logs("state on \(socket)"), "\(hub.standardError)")
+    let watch = Program(["watch", "--socket", socket])
+    let line =
+      "serial port \(terminal.path) is in use; find the program that uses it, and stop it: sudo fuser -v \(terminal.path)"
+    #expect(watch.prints(line), "\(watch.standardOutput) \(hub.standardError)")
+    watch.send(SIGINT)
+    watch.wait()
+    hub.send(SIGTERM)
+    #expect(hub.wait() == 0)
+  }
+
   @Test func `a missing line of a GPIO chip is reported`() {
     let power = "power: { switch: \"gpio\", chip: \"no-such-chip\", line: \"GPIO17\" }"
     let hub = HubProcess(board: board("gps: { driver: \"nmea\", port: \"simulated/gps\", \(power) }"))

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import HardwareIO
+@testable import HardwareIO
 import TestSupport
 import Testing
 
@@ -51,7 +51,7 @@ struct SerialPortTests {
       _ = try LinuxSerialPort(terminal.path, speed: .b9600)
       Issue.record("the port was opened twice")
     } catch {
-      guard case .inUse(_, let holder) = error else { throw error }
+      guard case .inUse(_, let holder, _) = error else { throw error }
       #expect(holder != nil)
     }
     first.close()
@@ -115,6 +115,8 @@ struct SerialPortTests {
     #expect(
       "\(HardwareError.noAcknowledge(bus: "/dev/i2c-1", address: 0x68))".contains("sensorhub probe --bus /dev/i2c-1"))
     #expect("\(HardwareError.inUse("serial port /dev/ttyAMA0", holder: "gpsd (pid 812)"))".contains("gpsd (pid 812)"))
+    let line = HardwareError.opening("GPIO line GPIO17", EBUSY, group: "gpio", missing: .gpio)
+    #expect("\(line)".hasSuffix("find the program that uses it, and stop it: gpioinfo"))
   }
 
   private func read(_ port: LinuxSerialPort) throws(HardwareError) -> String {

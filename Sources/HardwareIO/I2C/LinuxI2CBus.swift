@@ -48,7 +48,9 @@ public final class LinuxI2CBus: I2CBus {
     switch -result {
     case 0: try requireFree(address)
     case EAGAIN, EACCES:
-      throw .inUse("address 0x\(String(address, radix: 16)) on \(name)", holder: FileHolder.findOther(name))
+      throw .inUse(
+        "address 0x\(String(address, radix: 16)) on \(name)", holder: FileHolder.findOther(name),
+        shownBy: FileHolder.command(name))
     case let errno: throw .system("claiming 0x\(String(address, radix: 16)) on \(name)", errno: errno)
     }
   }

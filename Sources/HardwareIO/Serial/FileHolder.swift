@@ -27,6 +27,10 @@ public enum FileHolder {
     return nil
   }
 
+  /// The command that shows the processes of all accounts that have a file open. The sandbox of the service hides other
+  /// accounts' processes from the hub.
+  static func command(_ path: String) -> String { "sudo fuser -v \(path)" }
+
   private static func link(_ path: String) -> String? {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
       guard let base = buffer.baseAddress else { return nil }

@@ -41,7 +41,7 @@ public final class LinuxSerialPort: SerialPort {
     let descriptor = Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
     if descriptor >= 0 { return descriptor }
     let reason = errno
-    if reason == EBUSY { throw .inUse("serial port \(path)", holder: FileHolder.find(path)) }
+    if reason == EBUSY { throw inUse(path, FileHolder.find(path)) }
     if reason == EACCES, LinuxSerialPort.isTerminal(path) { throw .terminal(Files.resolved(path) ?? path) }
     throw .opening("serial port \(path)", reason, group: "dialout", missing: .init(port: path))
   }
@@ -51,8 +51,12 @@ public final class LinuxSerialPort: SerialPort {
   private static func lock(_ descriptor: Int32, _ path: String) throws(HardwareError) {
     guard isatty(descriptor) == 1 else { throw .unsupported("\(path) is not a serial port") }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      throw .inUse("serial port \(path)", holder: FileHolder.find(path, except: descriptor))
+      throw inUse(path, FileHolder.find(path, except: descriptor))
     }
+  }
+
+  private static func inUse(_ path: String, _ holder: String?) -> HardwareError {
+    .inUse("serial port \(path)", holder: holder, shownBy: FileHolder.command(path))
   }
 
   /// Whether a login uses the tty, or has used it since the system started. On a Raspberry Pi, a login uses the
