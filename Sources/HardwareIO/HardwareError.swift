@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 
 /// A failure between the hub and a device. The description is for the user who has to fix it.
 public enum HardwareError: Error, Equatable, Sendable {
@@ -102,7 +103,7 @@ extension HardwareError: CustomStringConvertible {
     switch self {
     case .notFound(_, let missing): missing.nextStep(on: MachineFiles())
     case .noPermission(_, let group):
-      "add the user to the group \(group): sudo usermod -aG \(group) $USER, then log in again"
+      HardwareError.joining(group, as: Accounts.name(ofUser: geteuid()))
     case .inUse(_, .some, _): "stop it first"
     case .inUse(_, nil, let command): command.map { "find the program that uses it, and stop it: \($0)" }
     case .terminal(let path):
@@ -118,6 +119,12 @@ extension HardwareError: CustomStringConvertible {
         + "overlay from config.txt"
     case .arbitrationLost, .timedOut, .suspended, .unexpectedDevice, .unsupported, .system: nil
     }
+  }
+
+  /// The next step of an account that is not in a group.
+  static func joining(_ group: String, as account: String?) -> String {
+    let after = account == Accounts.service ? "restart the hub: sudo systemctl restart sensorhub" : "log in again"
+    return "add the user to the group \(group): sudo usermod -aG \(group) \(account ?? "$USER"), then \(after)"
   }
 
   private func hex(_ value: UInt8) -> String { "0x" + String(value, radix: 16) }

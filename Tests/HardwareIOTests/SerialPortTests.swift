@@ -119,6 +119,17 @@ struct SerialPortTests {
     #expect("\(line)".hasSuffix("find the program that uses it, and stop it: gpioinfo"))
   }
 
+  @Test func `a missing permission is added to the account that the hub runs as`() {
+    let mine = HardwareError.joining("dialout", as: "pi")
+    #expect(mine == "add the user to the group dialout: sudo usermod -aG dialout pi, then log in again")
+    #expect(
+      HardwareError.joining("i2c", as: Accounts.service).hasSuffix(
+        "sudo usermod -aG i2c sensorhub, then restart the hub: sudo systemctl restart sensorhub"))
+    #expect(HardwareError.joining("gpio", as: nil).contains("usermod -aG gpio $USER"))
+    let account = Accounts.name(ofUser: geteuid()) ?? "$USER"
+    #expect("\(HardwareError.noPermission("I2C bus", group: "i2c"))".contains("usermod -aG i2c \(account), then "))
+  }
+
   private func read(_ port: LinuxSerialPort) throws(HardwareError) -> String {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 1)
     defer { buffer.deallocate() }
