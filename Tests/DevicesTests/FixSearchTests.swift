@@ -76,9 +76,9 @@ struct FixSearchTests {
     line.hear("", seconds: 8)
     #expect(line.finding == .silent(.seconds(20)))
     #expect(line.finding?.summary(on: "/dev/ttyUSB0") == "nothing received on /dev/ttyUSB0 for 20 s")
-    #expect(line.finding?.nextStep(on: "/dev/ttyUSB0")?.contains("TX") == true)
+    #expect(line.finding?.nextStep(on: "/dev/ttyUSB0", isSpeedFixed: false)?.contains("TX") == true)
     // A receiver on the network has no wires.
-    #expect(line.finding?.nextStep(on: "tcp://192.0.2.7:10110")?.contains("TX") == false)
+    #expect(line.finding?.nextStep(on: "tcp://192.0.2.7:10110", isSpeedFixed: false)?.contains("TX") == false)
   }
 
   @Test func `the silence of a line counts from its last byte`() {
@@ -103,6 +103,14 @@ struct FixSearchTests {
     #expect(
       line.finding?.summary(on: "/dev/ttyS0")
         == "bytes but no sentences on /dev/ttyS0: wrong speed, or not a receiver")
+  }
+
+  @Test func `a mistake in the board file's speed is suggested only if the hub uses no other speed`() {
+    let finding = FixSearch.Finding.noSentences(.seconds(15))
+    #expect(
+      finding.nextStep(on: "/dev/ttyS0", isSpeedFixed: true)?.hasPrefix("leave 'speed' out of the board file") == true)
+    let other = finding.nextStep(on: "/dev/ttyS0", isSpeedFixed: false)
+    #expect(other == "the hub tries all usual speeds; check what is connected: sensorhub probe")
   }
 
   @Test func `a spike on an open line does not count as data`() {

@@ -11,7 +11,7 @@ struct DeviceHealthTests {
   @Test func `a receiver whose port comes back has recovered before it has a fix`() throws {
     let clock = ManualClock()
     let health = DeviceHealth(clock: clock)
-    health.listens(on: "/dev/ttyUSB0")
+    health.listens(on: "/dev/ttyUSB0", isSpeedFixed: false)
     health.required()
     health.failed(.notFound("serial port /dev/ttyUSB0"))
     clock.advance(by: .seconds(240))

@@ -145,8 +145,10 @@ extension FixSearch.Finding {
 
   /// The next step; `nil` if there is none yet.
   ///
-  /// - Parameter port: the path of the receiver's line, or its address on the network
-  public func nextStep(on port: String) -> String? {
+  /// - Parameters:
+  ///   - port: the path of the receiver's line, or its address on the network
+  ///   - isSpeedFixed: whether the board file gives the only speed at which the hub listens
+  public func nextStep(on port: String, isSpeedFixed: Bool) -> String? {
     switch self {
     case .starting: nil
     case .silent where NetworkSource.isMeant(by: port):
@@ -154,9 +156,8 @@ extension FixSearch.Finding {
     case .noSentences where NetworkSource.isMeant(by: port):
       "check 'port' in the board file: the device there is not a receiver"
     case .silent: "check that the receiver has power, and that its TX is wired to this board's RX"
-    case .noSentences:
-      "leave 'speed' out of the board file, so that the hub finds the speed; if it is already left out, "
-        + "check what is connected: sensorhub probe"
+    case .noSentences where isSpeedFixed: "leave 'speed' out of the board file, so that the hub finds the speed"
+    case .noSentences: "the hub tries all usual speeds; check what is connected: sensorhub probe"
     case .noList: "wait a minute; then check its antenna, and that its messages list satellites (GSV, NAV-SAT)"
     case .noSatellites, .fewSatellites, .weakSignals:
       "check the antenna's plug and cable, and that the antenna has a free view of the sky"

@@ -27,6 +27,8 @@ public final class SerialReceiver {
   /// Writes corrections while epochs are read, but not during requests to the receiver.
   private var feed: CorrectionFeed?
   private var speed = BaudRate.b9600
+  /// Whether only one speed is tried.
+  private var isSpeedFixed = false
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var decoder = ReceiverDecoder()
   private var rate = ReadRate()
@@ -69,6 +71,7 @@ public final class SerialReceiver {
     _ speed: BaudRate?, rounds: Int = 3, receive: (borrowing GNSSObservation) -> Void
   ) throws(HardwareError) -> BaudRate? {
     let (startedAt, bytes) = (clock.now, byteCount)
+    isSpeedFixed = speed != nil
     // If the port has no line speed, any value works.
     if let speed = port.hasSpeed ? speed : .b115200 {
       switch try listen(at: speed, for: SerialReceiver.silenceLimit, receive) {
@@ -145,7 +148,8 @@ public final class SerialReceiver {
       return .unexpectedDevice("\(port.name) sends something other than NMEA, UBX and CASIC")
     }
     let finding = isSilent ? FixSearch.Finding.silent(time) : .noSentences(time)
-    return .unheard(finding.summary(on: port.name), nextStep: finding.nextStep(on: port.name) ?? "")
+    return .unheard(
+      finding.summary(on: port.name), nextStep: finding.nextStep(on: port.name, isSpeedFixed: isSpeedFixed) ?? "")
   }
 
   /// The way in which the receiver has hung; `nil` if it has not.

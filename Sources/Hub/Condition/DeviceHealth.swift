@@ -15,6 +15,12 @@ public final class DeviceHealth: Sendable {
     var error: HardwareError
   }
 
+  private struct Line {
+    var port: String
+    /// Whether the board file gives the only speed at which the hub listens.
+    var isSpeedFixed: Bool
+  }
+
   private struct State {
     /// Since when a client has needed the device without getting a useful value; `nil` while the device works or is not
     /// needed.
@@ -23,8 +29,8 @@ public final class DeviceHealth: Sendable {
     var isOpen = false
     var failure: Failure?
     var isSimulated = false
-    /// For a receiver: its search for a fix, and the port of its line.
-    var search: (search: FixSearch, port: String)?
+    /// For a receiver: its search for a fix, and its line.
+    var search: (search: FixSearch, line: Line)?
   }
 
   /// The time within which a chip answers.
@@ -41,8 +47,11 @@ public final class DeviceHealth: Sendable {
 
   // MARK: Events
 
-  /// Records that the device is a receiver, and the port of its line.
-  func listens(on port: String) { state.withLock { $0.search = (FixSearch(), port) } }
+  /// Records that the device is a receiver, the port of its line, and whether the board file gives the only speed at
+  /// which the hub listens.
+  func listens(on port: String, isSpeedFixed: Bool) {
+    state.withLock { $0.search = (FixSearch(), Line(port: port, isSpeedFixed: isSpeedFixed)) }
+  }
 
   /// Records whether the device is simulated, live or in a recording.
   func isSimulated(_ isSimulated: Bool) { state.withLock { $0.isSimulated = isSimulated } }
@@ -85,7 +94,7 @@ public final class DeviceHealth: Sendable {
     state.withLock { state in
       state.wantedSince = nil
       state.failure = nil
-      if let port = state.search?.port { state.search = (FixSearch(), port) }
+      if let line = state.search?.line { state.search = (FixSearch(), line) }
     }
   }
 
@@ -114,7 +123,7 @@ public final class DeviceHealth: Sendable {
       state.isOpen = false
       guard state.failure == nil else { return }
       state.wantedSince = nil
-      if let port = state.search?.port { state.search = (FixSearch(), port) }
+      if let line = state.search?.line { state.search = (FixSearch(), line) }
     }
   }
 
@@ -127,11 +136,11 @@ public final class DeviceHealth: Sendable {
   /// The device's problem at an instant; `nil` if it works or rests.
   func condition(at now: MonotonicInstant) -> DeviceCondition? {
     state.withLock { state in
-      let finding = state.search.flatMap { search in search.search.finding(at: now).map { ($0, search.port) } }
+      let finding = state.search.flatMap { search in search.search.finding(at: now).map { ($0, search.line) } }
       if let failure = state.failure { return DeviceHealth.failed(failure, finding) }
       guard state.isOpen, let since = state.wantedSince else { return nil }
       let time = now - since
-      guard let (finding, port) = finding else {
+      guard let (finding, line) = finding else {
         return DeviceCondition(
           .acquiring, time < DeviceHealth.chipPatience ? .waiting : .warning, "no valid measurements yet",
           since: since)
@@ -143,12 +152,13 @@ public final class DeviceHealth: Sendable {
           time < DeviceHealth.fixPatience ? .waiting : .warning
         }
       return DeviceCondition(
-        .acquiring, severity, finding.summary(on: port), nextStep: finding.nextStep(on: port), since: since)
+        .acquiring, severity, finding.summary(on: line.port),
+        nextStep: finding.nextStep(on: line.port, isSpeedFixed: line.isSpeedFixed), since: since)
     }
   }
 
   private static func failed(
-    _ failure: Failure, _ present: (finding: FixSearch.Finding, port: String)?
+    _ failure: Failure, _ present: (finding: FixSearch.Finding, line: Line)?
   ) -> DeviceCondition {
     // The finding of the attempt in progress is newer than the error of the failed one.
     let isOfLine =
@@ -158,8 +168,9 @@ public final class DeviceHealth: Sendable {
       }
     if isOfLine, let present, present.finding.isOfLine {
       return DeviceCondition(
-        .failed, .problem, present.finding.summary(on: present.port),
-        nextStep: present.finding.nextStep(on: present.port), since: failure.since)
+        .failed, .problem, present.finding.summary(on: present.line.port),
+        nextStep: present.finding.nextStep(on: present.line.port, isSpeedFixed: present.line.isSpeedFixed),
+        since: failure.since)
     }
     return DeviceCondition(
       .failed, .problem, failure.error.summary, nextStep: failure.error.nextStep, since: failure.since)

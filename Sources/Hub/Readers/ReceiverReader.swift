@@ -121,7 +121,9 @@ public final class ReceiverReader: Sendable {
       }
       isAsleep = try session.end()
     }
-    device.monitor.health.listens(on: description.port)
+    // A driver that takes commands tries other speeds too.
+    device.monitor.health.listens(
+      on: description.port, isSpeedFixed: description.speed != nil && !configuration.driver.takesCommands)
     device.monitor.health.isSimulated(hardware.isSimulated(description.port))
     device.monitor.count { counted.present.list }
   }
