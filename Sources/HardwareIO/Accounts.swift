@@ -9,11 +9,14 @@ public enum Accounts {
   public static let serviceUser: UInt32? = user(named: service)
 
   /// The number of the service's group; `nil` if the service is not installed.
-  public static var serviceGroup: UInt32? {
+  public static var serviceGroup: UInt32? { number(ofGroup: service) }
+
+  /// Returns the number of a group, or `nil` if this machine does not have it.
+  static func number(ofGroup name: String) -> UInt32? {
     var entry = group()
     var found: UnsafeMutablePointer<group>?
     var text = [CChar](repeating: 0, count: 1 << 16)
-    guard getgrnam_r(service, &entry, &text, text.count, &found) == 0, found != nil else { return nil }
+    guard getgrnam_r(name, &entry, &text, text.count, &found) == 0, found != nil else { return nil }
     return entry.gr_gid
   }
 

@@ -103,7 +103,8 @@ extension HardwareError: CustomStringConvertible {
     switch self {
     case .notFound(_, let missing): missing.nextStep(on: MachineFiles())
     case .noPermission(_, let group):
-      HardwareError.joining(group, as: Accounts.name(ofUser: geteuid()))
+      Accounts.number(ofGroup: group) == nil
+        ? HardwareError.creating(group) : HardwareError.joining(group, as: Accounts.name(ofUser: geteuid()))
     case .inUse(_, .some, _): "stop it first"
     case .inUse(_, nil, let command): command.map { "find the program that uses it, and stop it: \($0)" }
     case .terminal(let path):
@@ -125,6 +126,12 @@ extension HardwareError: CustomStringConvertible {
   static func joining(_ group: String, as account: String?) -> String {
     let after = account == Accounts.service ? "restart the hub: sudo systemctl restart sensorhub" : "log in again"
     return "add the user to the group \(group): sudo usermod -aG \(group) \(account ?? "$USER"), then \(after)"
+  }
+
+  /// The next step on a machine without a group, where only root may open the device.
+  static func creating(_ group: String) -> String {
+    "install SensorHub's package (make deb): this machine has no group \(group), and the package creates it and gives it "
+      + "the device"
   }
 
   private func hex(_ value: UInt8) -> String { "0x" + String(value, radix: 16) }

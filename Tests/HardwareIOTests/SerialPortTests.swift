@@ -111,7 +111,7 @@ struct SerialPortTests {
   }
 
   @Test func `errors state the next step`() {
-    #expect("\(HardwareError.noPermission("I2C bus /dev/i2c-1", group: "i2c"))".contains("usermod -aG i2c"))
+    #expect("\(HardwareError.noPermission("the port", group: "root"))".contains("usermod -aG root"))
     #expect(
       "\(HardwareError.noAcknowledge(bus: "/dev/i2c-1", address: 0x68))".contains("sensorhub probe --bus /dev/i2c-1"))
     #expect("\(HardwareError.inUse("serial port /dev/ttyAMA0", holder: "gpsd (pid 812)"))".contains("gpsd (pid 812)"))
@@ -127,7 +127,13 @@ struct SerialPortTests {
         "sudo usermod -aG i2c sensorhub, then restart the hub: sudo systemctl restart sensorhub"))
     #expect(HardwareError.joining("gpio", as: nil).contains("usermod -aG gpio $USER"))
     let account = Accounts.name(ofUser: geteuid()) ?? "$USER"
-    #expect("\(HardwareError.noPermission("I2C bus", group: "i2c"))".contains("usermod -aG i2c \(account), then "))
+    #expect("\(HardwareError.noPermission("a port", group: "root"))".contains("usermod -aG root \(account), then "))
+  }
+
+  @Test func `a missing permission on a machine without the group leads to the package that creates the group`() {
+    let error = HardwareError.noPermission("I2C bus /dev/i2c-1", group: "no-such-group")
+    #expect(error.nextStep?.hasPrefix("install SensorHub's package (make deb): ") == true, "\(error)")
+    #expect(error.nextStep?.contains("usermod") == false, "\(error)")
   }
 
   private func read(_ port: LinuxSerialPort) throws(HardwareError) -> String {
