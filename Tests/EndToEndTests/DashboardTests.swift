@@ -224,6 +224,13 @@ import Testing
     #expect(try shows("none", hasFix: false) { $0.hasPrefix("last fix ") && $0.hasSuffix(" ago") })
     // A position is held for a while.
     #expect(try shows("none", hasFix: false) { _ in isNoted("The receiver has lost its position.") })
+    // The banner of the old position says why, with the next step, before the hub itself raises an alarm.
+    func isExplained() -> Bool {
+      guard let banner = try? text(of: "banner") else { return false }
+      return banner.contains("the receiver has lost its position (it has no fix, and lists no satellites)")
+        && banner.contains("then check its antenna")
+    }
+    #expect(try shows("none", hasFix: false) { _ in isExplained() })
     #expect(hub.stop() == 0)
   }
 

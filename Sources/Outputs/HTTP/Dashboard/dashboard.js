@@ -353,10 +353,16 @@ function setAge(id, seconds, limit, isComing = isListening()) {
   return isStale;
 }
 
+/** What a receiver is waiting for, as a condition of the hub that is not an alarm; undefined without one. */
+function waiting() {
+  if (isAwayNow()) return undefined;
+  const told = [...devices.values()].filter(({ kind }) => kind === "receiver").flatMap(({ status }) => status.conditions ?? []);
+  return told.find(({ severity }) => severity === "waiting");
+}
+
 /** Adds to a condition what a receiver is waiting for, in the hub's words. The banner shows this only once it is an alarm. */
 function searching(condition) {
-  const told = [...devices.values()].filter(({ kind }) => kind === "receiver").flatMap(({ status }) => status.conditions ?? []);
-  const summary = isAwayNow() ? undefined : told.find(({ severity }) => severity === "waiting")?.summary;
+  const summary = waiting()?.summary;
   return summary ? { ...condition, note: `${condition.note} (${summary})` } : condition;
 }
 
@@ -691,9 +697,11 @@ function ownAlarms() {
   const isLeft = isPlaying && state && fixAt !== null && state.mode !== "asleep" && state.mode !== "deadReckoning";
   const age = isLeft ? state.monotonic - fixAt + since : 0;
   if (age > oldSeconds && since <= silentSeconds) {
+    const reason = waiting();
     all.push({
       name: t("banner.position"), severity: "warning", short: t("banner.old"), time: t("banner.oldFor", { time: duration(age) }),
-      summary: t("banner.oldSummary"), nextStep: t("banner.oldNext"),
+      summary: reason ? `${t("banner.oldSummary")} (${reason.summary})` : t("banner.oldSummary"),
+      nextStep: reason?.nextStep ?? t("banner.oldNext"),
     });
   }
   return all;
