@@ -63,7 +63,13 @@ extension HardwareError {
         return "\(enabling); or correct 'port' in the board file: sensorhub probe lists the existing ports"
       case .i2cBus:
         let enabling =
-          isPi ? "enable I2C: sudo raspi-config nonint do_i2c 0" : "enable I2C in the board's device tree"
+          if isPi {
+            "enable I2C: sudo raspi-config nonint do_i2c 0"
+          } else if machine.has("/proc/device-tree") {
+            "enable I2C in the board's device tree, and load its driver: sudo modprobe i2c-dev"
+          } else {
+            "load the driver for I2C buses: sudo modprobe i2c-dev"
+          }
         return "\(enabling); or correct 'bus' in the board file: ls /dev/i2c-* lists the existing buses"
       case .gpio: return "correct 'chip' and 'line' in the board file: gpioinfo lists the lines"
       }

@@ -136,6 +136,17 @@ struct SerialPortTests {
     #expect(error.nextStep?.contains("usermod") == false, "\(error)")
   }
 
+  @Test func `a missing bus has the next step of its machine`() {
+    let tree = MachineTree()
+    func step() -> String { HardwareError.Missing.i2cBus.nextStep(on: tree.files) }
+    // A PC has no device tree.
+    #expect(step().hasPrefix("load the driver for I2C buses: sudo modprobe i2c-dev; or correct 'bus'"))
+    tree.add("/proc/device-tree/model", "Pine64")
+    #expect(step().hasPrefix("enable I2C in the board's device tree, and load its driver: sudo modprobe i2c-dev; "))
+    tree.add("/usr/bin/raspi-config")
+    #expect(step().hasPrefix("enable I2C: sudo raspi-config nonint do_i2c 0; "))
+  }
+
   private func read(_ port: LinuxSerialPort) throws(HardwareError) -> String {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 1)
     defer { buffer.deallocate() }
