@@ -8,8 +8,9 @@ comma := ,
 export SKIP ?=
 LEFT_OUT := $(subst $(comma), ,$(SKIP))
 # DiskBytesTests requires a separate file system (CONTRIBUTING.md), on which it takes forty minutes of real time.
+# ConformanceFilesTests requires the MCAP project's files.
 SWIFT_FAST_TESTS := --skip HardwareInTheLoopTests --skip SoakTests --skip EndToEndTests --skip TunnelTests --skip ConsistencyTests \
-  --skip PythonTests --skip DiskBytesTests
+  --skip PythonTests --skip DiskBytesTests $(if $(SENSORHUB_MCAP_CONFORMANCE),,--skip ConformanceFilesTests)
 SWIFT_SLOW_TESTS := --filter EndToEndTests --filter TunnelTests --filter ConsistencyTests --filter PythonTests \
   $(if $(filter home-assistant,$(LEFT_OUT)),--skip HomeAssistantTests)
 # lld, if the toolchain has it, makes the executable two megabytes smaller and faster to start. Packed relocations

@@ -25,10 +25,15 @@ struct RecordingSetupErrorTests {
     #expect(setupError("\(folder.path)/recordings")?.description.hasSuffix("mkdir -p \(folder.path)/") == true)
   }
 
-  @Test(.enabled(if: geteuid() != 0, "root may write anywhere"))
-  func `a folder that this user cannot write to is an error`() {
-    mkdir(folder.path, 0o555)
-    #expect(setupError(folder.path) == .notWritable(folder: folder.path, errno: EACCES))
+  @Test func `a folder that this user cannot write to is an error`() async {
+    let path = folder.path
+    mkdir(path, 0o555)
+    // The folder above it is the test user's own.
+    chmod("\(path)/..", 0o755)
+    let error = await UnprivilegedThread.run {
+      RecordingSetupError.find(for: RecordSettings(path: path, maximumMegabytes: 4))
+    }
+    #expect(error == .notWritable(folder: path, errno: EACCES))
   }
 
   @Test func `a budget larger than the disk is an error that states the disk's size`() throws {

@@ -9,4 +9,7 @@
 /// Returns 0 once the thread stands, or an errno.
 int ctest_hold_thread(pid_t thread, int release);
 
+/// Gives the calling thread, and no other, another user for good. Only root may. Returns 0 or an errno.
+int ctest_become_user(uid_t user);
+
 #endif
