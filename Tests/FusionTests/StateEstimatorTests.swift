@@ -86,11 +86,8 @@ struct StateEstimatorTests {
     }
   }
 
-  @Test func `a first measurement that is centuries old does not end a dead reckoning`() {
-    var estimator = StateEstimator()
-    estimator.update(
-      air: FusedState.Air(pressurePascals: 101_325, temperatureCelsius: 20, humidityPercent: nil),
-      at: MonotonicInstant(nanoseconds: .min + 1))
+  /// Rests for eight seconds, with fixes in the first four.
+  private func rest(_ estimator: inout StateEstimator) {
     for step in 1...800 {
       let at = start.advanced(by: .milliseconds(10 * step))
       estimator.update(gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.80665), at: at)
@@ -102,23 +99,21 @@ struct StateEstimatorTests {
           horizontalSigmaMetres: 2, verticalSigmaMetres: 4), motion: nil, at: at,
         heading: StatedHeading(degrees: 30, sigmaDegrees: 1))
     }
+  }
+
+  @Test func `a first measurement that is centuries old does not end a dead reckoning`() {
+    var estimator = StateEstimator()
+    estimator.update(
+      air: FusedState.Air(pressurePascals: 101_325, temperatureCelsius: 20, humidityPercent: nil),
+      at: MonotonicInstant(nanoseconds: .min + 1))
+    rest(&estimator)
     let state = estimator.state(at: start.advanced(by: .seconds(8)))
     #expect(state.mode == .deadReckoning && state.deadReckoningSince != nil)
   }
 
   @Test func `a dead reckoning ends with the inertial samples`() {
     var estimator = StateEstimator()
-    for step in 1...800 {
-      let at = start.advanced(by: .milliseconds(10 * step))
-      estimator.update(gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.80665), at: at)
-      guard step % 100 == 0, step <= 400 else { continue }
-      estimator.update(
-        fix: FusedState.FixQuality(mode: 3, status: 1, satellitesUsed: 9, hdop: 1, utcNanoseconds: nil),
-        position: FusedState.Position(
-          latitudeDegrees: 52, longitudeDegrees: 13, altitudeHAEMetres: 40, altitudeMSLMetres: nil,
-          horizontalSigmaMetres: 2, verticalSigmaMetres: 4), motion: nil, at: at,
-        heading: StatedHeading(degrees: 30, sigmaDegrees: 1))
-    }
+    rest(&estimator)
     let last = estimator.state(at: start.advanced(by: .seconds(8)))
     #expect(last.mode == .deadReckoning && last.deadReckoningSince != nil)
     // Only the barometer measures now.
