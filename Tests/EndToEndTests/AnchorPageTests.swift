@@ -139,6 +139,9 @@ import Testing
     #expect(eventually { fences().contains(",250.0") }, "\(fences())")
     try click("anchor-drop")
     #expect(eventually { !fences().contains(#""anchor":{"#) })
+    // The page lists the raised anchor until it has heard of its end.
+    let isListed = "[...document.querySelectorAll('.fence h3')].some((e) => e.textContent === 'anchor')"
+    #expect(try browser.shows("false", at: isListed))
     // Another page has dropped this anchor.
     let other = #"{"name": "anchor", "radiusMetres": 220, "latitude": 52.5163, "longitude": 13.3777}"#
     #expect(HTTPAnswer(port, "POST", "/fences", ["Content-Length: \(other.utf8.count)"], body: other).status == 201)
