@@ -358,6 +358,8 @@ struct DeviceScope<Sample: Sendable> {
   func ended(isAsleep: Bool, as sleep: ReceiverSleep? = nil, for limit: SleepLimit? = nil) {
     // A device that will not be woken any more loses its supply at the end of the run.
     guard isAsleep, !monitor.isEnding else { return monitor.ended(isAsleep: isAsleep, as: sleep) }
+    // The rest begins before its end can be due; an end without a rest would be ignored, and the supply would stay on.
+    rail.rest(monitor.id)
     // These actions are set before the device is reported as asleep, so that a suspension of the machine that comes
     // right afterwards counts for them.
     let supplyEnd = [monitor.supplyEndsAfter, limit?.end].compactMap { $0 }.min()
@@ -366,7 +368,6 @@ struct DeviceScope<Sample: Sendable> {
     }
     if let limit { monitor.whileResting(after: limit.renewal) { [renewal] in renewal.perform() } }
     monitor.ended(isAsleep: isAsleep, as: sleep)
-    rail.rest(monitor.id)
   }
 
   /// Reports that the device measures.
