@@ -1,56 +1,72 @@
 import Devices
 import Fusion
+import Guarding
 import MonotonicTime
 import Publishing
 
-/// Adds the measurements of a board's devices to the fusion log while the devices are awake, and starts a fusion run
-/// when a client wants states. It wakes nothing.
-struct Aggregator: Sendable {
-  private let devices: [BoardDevice]
+/// Adds the measurements of the devices in service to the fusion log while the devices are awake. It wakes nothing.
+final class Aggregator: Sendable {
+  private struct Listening {
+    let devices: HeardDevices
+    let lifetime: Lifetime
+  }
+
+  private let log: FusionLog
+  private let present = Guarded<Listening?>(nil)
+
+  init(into log: FusionLog) { self.log = log }
+
+  /// Adds the measurements of these devices from now on.
+  func listen(to devices: DeviceRegistry) {
+    let heard = HeardDevices(devices, into: log)
+    let listening = Listening(devices: heard, lifetime: heard.listen())
+    present.withLock { $0 = listening }
+  }
+
+  /// Adds no measurements any more.
+  func stop() {
+    let listening = present.withLock { present in
+      defer { present = nil }
+      return present
+    }
+    listening?.lifetime.end()
+  }
+
+  /// Adds the latest epoch of each receiver that is awake, with which a run begins.
+  func takeLatest() { present.withLock { $0 }?.devices.takeLatest() }
+}
+
+/// The devices of one board whose measurements are added.
+private struct HeardDevices: Sendable {
+  /// The devices, with their places in the board's list: all devices except receivers that are not fused.
+  private let places: [(place: Int, device: BoardDevice)]
   private let receivers: ReceiverSelection
   private let log: FusionLog
+  /// The board for which the log takes inputs of these devices.
+  private let board: Int
 
-  /// - Parameters:
-  ///   - devices: all devices of the board, in the order of its list
-  ///   - receivers: selects the receiver whose epochs are used
-  init(_ devices: [BoardDevice], _ receivers: ReceiverSelection, into log: FusionLog) {
-    self.devices = devices
-    self.receivers = receivers
-    self.log = log
-  }
-
-  /// The fused state as a lazy publisher. The devices' measurements are added for the publisher's lifetime.
-  func states(clock: any MonotonicTimeSource) -> LazyPublisher<FusedState, Never> {
-    let listening = listen()
-    return LazyPublisher(deriving: "state", clock: clock) { (run) throws(Never) in
-      _ = listening
-      log.attach(run)
-      log.begin()
-      // A run begins with the latest epoch of each receiver that is awake.
-      for (place, device) in heard {
-        if case .receiver(_, let reader) = device, let latest = reader.device.readings.latest {
-          take(latest, of: place, reader.receiverHealth)
-        }
-      }
-      return Subscription {
-        log.detach()
-        log.end()
-      }
-    }
-  }
-
-  /// The devices whose measurements are added, with their places in the board's list: all devices except receivers that
-  /// are not fused.
-  private var heard: [(place: Int, device: BoardDevice)] {
-    devices.enumerated().compactMap { place, device in
+  init(_ devices: DeviceRegistry, into log: FusionLog) {
+    let receivers = devices.receivers
+    places = devices.entries.enumerated().compactMap { place, device in
       if case .receiver = device, !receivers.candidates.contains(where: { $0.rank == place }) { return nil }
       return (place, device)
     }
+    self.receivers = receivers
+    self.log = log
+    board = log.boardNumber
   }
 
-  private func listen() -> Lifetime {
+  func takeLatest() {
+    for (place, device) in places {
+      if case .receiver(_, let reader) = device, let latest = reader.device.readings.latest {
+        take(latest, of: place, reader.receiverHealth)
+      }
+    }
+  }
+
+  func listen() -> Lifetime {
     let lifetime = Lifetime()
-    for (place, device) in heard { listen(to: device, place).store(in: lifetime) }
+    for (place, device) in places { listen(to: device, place).store(in: lifetime) }
     return lifetime
   }
 
@@ -60,17 +76,13 @@ struct Aggregator: Sendable {
       return reader.device.readings.observed.subscribe(
         as: "state", receiveValue: { take($0, of: place, reader.receiverHealth) })
     case .imu(_, let reader):
-      return reader.readings.observed.subscribe(
-        as: "state", receiveValue: { [log] in log.append(.imu(place, $0), readAt: $0.readAt) })
+      return reader.readings.observed.subscribe(as: "state", receiveValue: { append(.imu(place, $0), $0.readAt) })
     case .magnetometer(_, let reader):
-      return reader.readings.observed.subscribe(
-        as: "state", receiveValue: { [log] in log.append(.field(place, $0), readAt: $0.at) })
+      return reader.readings.observed.subscribe(as: "state", receiveValue: { append(.field(place, $0), $0.at) })
     case .barometer(_, let reader):
-      return reader.readings.observed.subscribe(
-        as: "state", receiveValue: { [log] in log.append(.air(place, $0), readAt: $0.at) })
+      return reader.readings.observed.subscribe(as: "state", receiveValue: { append(.air(place, $0), $0.at) })
     case .supplyMonitor(_, let reader):
-      return reader.readings.observed.subscribe(
-        as: "state", receiveValue: { [log] in log.append(.supply(place, $0), readAt: $0.at) })
+      return reader.readings.observed.subscribe(as: "state", receiveValue: { append(.supply(place, $0), $0.at) })
     }
   }
 
@@ -79,7 +91,12 @@ struct Aggregator: Sendable {
     let isTaken = log.isUnderWay ? receivers.take(observation, of: place) : receivers.taken?.rank == place
     guard isTaken else { return }
     let epoch = observation.epoch
-    let isRepetition = log.append(.epoch(place, epoch), readAt: observation.receivedAt)
+    let isRepetition = append(.epoch(place, epoch), observation.receivedAt)
     if let isRepetition, epoch.position != nil { receiverHealth.note(isRepetition, at: observation.at) }
+  }
+
+  @discardableResult
+  private func append(_ input: FusionInput, _ readAt: MonotonicInstant) -> Bool? {
+    log.append(input, readAt: readAt, of: board)
   }
 }

@@ -19,43 +19,55 @@ public protocol HubRecorder {
 
 /// The recording of a hub's devices, until it ends.
 public struct HubRecording: Sendable {
-  fileprivate let lifetime = Lifetime()
+  /// The recording of the fusion's inputs, which depend on the board.
+  fileprivate let inputs: Subscription
   /// The recordings of the receivers' sentences.
-  fileprivate var sentences: [(reader: ReceiverReader, subscription: Subscription)] = []
+  fileprivate let sentences: [(reader: ReceiverReader, subscription: Subscription)]
+  /// Keeps the devices awake; `nil` if the recording only observes.
+  fileprivate let lease: Subscription?
 
   public func end() {
-    endButSentences()
+    inputs.cancel()
     for (_, subscription) in sentences { subscription.cancel() }
+    lease?.cancel()
   }
-
-  /// Ends the recording except for sentences, because none may be lost while the next hub takes over. Recording
-  /// sentences keeps no device awake.
-  public func endButSentences() { lifetime.end() }
 }
 
 extension Hub {
-  /// Starts recording all output of the devices, whether it is fused or not.
+  /// Starts recording all output of the devices of the board in service, whether it is fused or not.
   ///
   /// - Parameters:
   ///   - wakes: whether to wake all devices, instead of recording them while other clients keep them awake
-  ///   - before: the previous hub's recording, for the same recorder. Shared receivers continue to be
-  ///     recorded, and the rest ends
+  ///   - before: the recording of the previous board's devices, for the same recorder, which this one replaces. No
+  ///     sentence of a receiver that both boards have is lost, and no device is switched off in between
   public func record(
     to recorder: some HubRecorder, as holder: Holder, wakes: Bool, continuing before: HubRecording? = nil
   ) -> HubRecording {
-    var recording = HubRecording()
-    for case .receiver(let description, let reader) in entries {
+    before?.inputs.cancel()
+    let devices = registry.value
+    var sentences: [(reader: ReceiverReader, subscription: Subscription)] = []
+    for case .receiver(let description, let reader) in devices.entries {
       let heard = before?.sentences.first { $0.reader === reader }?.subscription
       let receive = recorder.sentences(of: description.id)
-      recording.sentences.append((reader, heard ?? reader.forwardBytes(to: receive)))
+      sentences.append((reader, heard ?? reader.forwardBytes(to: receive)))
     }
     for (reader, subscription) in before?.sentences ?? []
-    where !recording.sentences.contains(where: { $0.reader === reader }) { subscription.cancel() }
-    log.observe(recorder.inputs(on: board)).store(in: recording.lifetime)
-    guard wakes else { return recording }
-    for entry in entries {
-      entry.reader.powerLease.subscribe(as: holder, receiveValue: { _ in }).store(in: recording.lifetime)
+    where !sentences.contains(where: { $0.reader === reader }) { subscription.cancel() }
+    let inputs = states.log.observe(recorder.inputs(on: devices.board))
+    let lease = wakes ? before?.lease ?? leaseOnAllDevices.subscribe(as: holder, receiveValue: { _ in }) : nil
+    return HubRecording(inputs: inputs, sentences: sentences, lease: lease)
+  }
+
+  /// Keeps all devices awake, fused or not.
+  private var leaseOnAllDevices: Deferred<Void, Never> {
+    registry.switchToLatest(by: { $0.readers.map { ObjectIdentifier($0) } }) { [clock = machine.clock] devices in
+      LazyPublisher(deriving: "all devices", clock: clock) { (run) throws(Never) in
+        let lifetime = Lifetime()
+        for reader in devices.readers {
+          reader.powerLease.subscribe(as: run.holders, receiveValue: { _ in }).store(in: lifetime)
+        }
+        return Subscription { lifetime.end() }
+      }
     }
-    return recording
   }
 }

@@ -42,7 +42,7 @@ public final class HotPlugService: Service {
   }
 
   private func appeared(_ name: String) {
-    let hub = host.hub.value
+    let hub = host.hub
     for device in hub.board.devices where HotPlugService.isSame(device.path, name) {
       let id = device.id
       sink.write(

@@ -43,7 +43,10 @@ final class CurrentSubscription: Sendable {
   init(isExpected: Bool) { state = Guarded(State(isOpen: isExpected)) }
 
   /// Cancels the current subscription and makes the next one.
-  func replace(_ subscribe: (Link) -> Subscription) {
+  ///
+  /// - Parameter overlaps: whether the current subscription is cancelled only after the next one has been made. Its
+  ///   events are ignored in between.
+  func replace(overlaps: Bool = false, _ subscribe: (Link) -> Subscription) {
     let (old, generation): (Subscription?, Int?) = state.withLock { state in
       let old = state.subscription
       state.subscription = nil
@@ -52,7 +55,8 @@ final class CurrentSubscription: Sendable {
       state.isOpen = true
       return (old, state.generation)
     }
-    old?.cancel()
+    if !overlaps || generation == nil { old?.cancel() }
+    defer { if overlaps { old?.cancel() } }
     guard let generation else { return }
     let link = Link { [weak self] body in
       self?.state.withLock { state in if state.generation == generation { body(&state) } }

@@ -72,7 +72,7 @@ struct HubService: Sendable {
   }
 
   func run() async throws {
-    let hub = host.hub.value
+    let hub = host.hub
     let reloader = Reloader(source: source, host: host, sink: sink, inUse: inUse)
     // A signal ends the group, to which the signal listener itself belongs, so the reference is set later.
     let group = Guarded<ServiceGroup?>(nil)
@@ -88,7 +88,7 @@ struct HubService: Sendable {
     // any state.
     for problem in inUse.makeSafe(hardware, and: hub, isStarting: true).problems { sink.write(.warning, problem) }
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
-    for problem in hub.pulseProblems { sink.write(.warning, problem) }
+    for problem in hub.registry.value.pulseProblems { sink.write(.warning, problem) }
     for warning in BoardWarnings.magneticModel(of: hub.board, at: hub.machine.systemTime()) {
       sink.write(.warning, warning)
     }
@@ -144,7 +144,7 @@ struct HubService: Sendable {
     }
     ServiceManager.stopping()
     let isOff = await powerOff(host)
-    sink.write(.notice, isOff ? HubService.end(of: host.hub.value) : "stopped, but some devices are still on")
+    sink.write(.notice, isOff ? HubService.end(of: host.hub) : "stopped, but some devices are still on")
     sink.flush(within: HubService.lastWords)
   }
 
@@ -211,12 +211,12 @@ struct HubService: Sendable {
   @discardableResult
   private func powerOff(_ host: HubHost) async -> Bool {
     host.shutDown()
-    let stuck = await host.hub.value.isOff(within: HubHost.longestEnd)
+    let stuck = await host.hub.isOff(within: HubHost.longestEnd)
     // Write these files while this hub still has the lock on the folder.
-    knowledge?.end(host.hub.value.machine.receiverKnowledge)
-    if usageHistories?.isFolderTaken == false { supplyTimes?.end(host.hub.value.machine) }
+    knowledge?.end(host.hub.machine.receiverKnowledge)
+    if usageHistories?.isFolderTaken == false { supplyTimes?.end(host.hub.machine) }
     usageHistories?.end()
-    let problems = stuck.map { "\($0): it has not stopped" } + host.hub.value.switchProblems
+    let problems = stuck.map { "\($0): it has not stopped" } + host.hub.switchProblems
     for problem in problems { sink.write(.warning, problem) }
     // If there are problems, keep the copy of the board file: the next hub reads from it which devices are still on.
     if problems.isEmpty { inUse.forget() }

@@ -15,14 +15,14 @@ struct Reloader: Sendable {
     do {
       let loaded = try source.loadWithText { sink.write(.warning, $0) }
       let board = loaded.board
-      let old = host.hub.value
+      let old = host.hub.registry.value
       // `serve` returns `nil` if the hub is ending. Keep the copy of the previous file then, because only that copy
       // describes the hub's devices.
       if let problems = await host.serve(board, text: loaded.text) {
         for problem in problems { sink.write(.warning, problem) }
         // If a removed device is still on, keep the copy of the previous file, because only that copy describes the
         // device.
-        if !Set(old.switchProblems).isSubset(of: host.hub.value.switchProblems) { inUse.leave() }
+        if !Set(old.switchProblems).isSubset(of: host.hub.switchProblems) { inUse.leave() }
         if let problem = inUse.record(loaded.fileText) { sink.write(.warning, problem) }
         host.conditions.boardWasRead(nil)
         sink.write(.notice, "board '\(board.name)' reloaded")
@@ -32,6 +32,6 @@ struct Reloader: Sendable {
       host.conditions.boardWasRead((problem?.message ?? "\(error)", problem?.nextStep))
       sink.write(.error, "board file: rejected, the hub keeps the old one: \(error)")
     }
-    ServiceManager.ready(status: "board \(host.hub.value.board.name)")
+    ServiceManager.ready(status: "board \(host.hub.board.name)")
   }
 }

@@ -57,7 +57,7 @@ final class UsageHistoryKeeper: Sendable {
     self.sink = sink
   }
 
-  private var machine: Machine { host.hub.value.machine }
+  private var machine: Machine { host.hub.machine }
 
   /// Whether another hub uses the folder. This is known once the hub has started.
   var isFolderTaken: Bool { state.withLock { $0.isTaken } }
@@ -66,7 +66,7 @@ final class UsageHistoryKeeper: Sendable {
     lock()
     restore()
     state.withLock { $0.writtenAt = machine.clock.now }
-    host.hub.subscribe(as: "usage history", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
+    host.hub.registry.subscribe(as: "usage history", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
   }
 
   /// Locks the folder. Without the lock, two hubs would overwrite each other's usage histories.
@@ -138,7 +138,7 @@ final class UsageHistoryKeeper: Sendable {
 
   /// Counts the energy up to now, and writes the file if that is due. Call this when something else wakes the process.
   func updateEnergy() {
-    let hub = host.hub.value
+    let hub = host.hub
     for monitor in hub.monitors { _ = monitor.status }
     let now = machine.clock.now
     let isDue = state.withLock { state in
@@ -151,9 +151,9 @@ final class UsageHistoryKeeper: Sendable {
     if isDue { _ = DetachedThread.start("usage history") { [weak self] in self?.write() } }
   }
 
-  private func follow(_ hub: Hub) {
+  private func follow(_ registry: DeviceRegistry) {
     let lifetime = Lifetime()
-    for monitor in hub.monitors {
+    for monitor in registry.monitors {
       monitor.changes.subscribe(
         as: "usage history", receiveValue: { [weak self] status in if status.power.isWorking { self?.scheduleNext() } }
       ).store(in: lifetime)
@@ -187,7 +187,7 @@ final class UsageHistoryKeeper: Sendable {
       guard let self else { return }
       write()
       state.withLock { $0.next = nil }
-      if host.hub.value.monitors.contains(where: { $0.changes.value.power.isWorking }) { scheduleNext() }
+      if host.hub.monitors.contains(where: { $0.changes.value.power.isWorking }) { scheduleNext() }
     }
     // The next change of a device sets the timer again.
     if error != 0 { state.withLock { $0.next = nil } }
@@ -196,7 +196,7 @@ final class UsageHistoryKeeper: Sendable {
   private func write() {
     if state.withLock({ $0.isReadOnly }) { return }
     // Reading the devices counts their energy up to now.
-    _ = host.hub.value.devices
+    _ = host.hub.devices
     let usageHistories = machine.usageHistories
     let problem = disk.withLock { _ -> String? in
       do {

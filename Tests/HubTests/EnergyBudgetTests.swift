@@ -115,7 +115,7 @@ struct EnergyBudgetTests {
   {
     let bench = try ScheduleBench(power: "milliwattHoursPerDay: 24, whenShort: { everySeconds: 300 }")
     let monitor = try #require(bench.hub.fixMonitor)
-    let viewer = try #require(bench.hub.powerLease(of: "gps")).subscribe(
+    let viewer = bench.hub.powerLease(of: "gps").subscribe(
       as: "web 127.0.0.1:4000", receiveValue: { _ in })
     bench.settle()
     bench.pass(10)
@@ -141,7 +141,7 @@ struct EnergyBudgetTests {
     let lease = bench.hub.fixes(on: schedule.readOnly).subscribe(
       as: "log[7]", receiveValue: { [clock = bench.clock] in got.append(ScheduleBench.Got(fix: $0, at: clock.now)) })
     bench.settle()
-    let viewer = try #require(bench.hub.powerLease(of: "gps")).subscribe(
+    let viewer = bench.hub.powerLease(of: "gps").subscribe(
       as: "web 127.0.0.1:4000", receiveValue: { _ in })
     bench.settle()
     bench.pass(320)

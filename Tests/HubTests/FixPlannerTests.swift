@@ -357,7 +357,7 @@ struct FixPlannerTests {
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.minute, got)
     bench.pass(240)
-    let viewer = try #require(bench.hub.powerLease(of: "gps")).subscribe(
+    let viewer = bench.hub.powerLease(of: "gps").subscribe(
       as: "web 127.0.0.1:4000", receiveValue: { _ in })
     bench.settle()
     let count = got.values.count
@@ -378,7 +378,7 @@ struct FixPlannerTests {
     let wake = try #require(bench.status.schedules.first?.wake)
     let (rises, count) = (bench.rises, got.values.count)
     bench.pass(Int((wake - bench.clock.now).inSeconds) - 12)
-    let viewer = try #require(bench.hub.powerLease(of: "gps")).subscribe(
+    let viewer = bench.hub.powerLease(of: "gps").subscribe(
       as: "web 127.0.0.1:4000", receiveValue: { _ in })
     bench.settle()
     bench.pass(10)

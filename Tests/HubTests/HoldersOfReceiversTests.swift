@@ -24,7 +24,7 @@ struct HoldersOfReceiversTests {
     let text = "{ name: 'x', devices: { \(receiver("one", terminals[0])), \(receiver("two", terminals[1])) } }"
     let hub = Hub(
       board: try Board(json5: Array(text.utf8), file: "x"), hardware: LinuxHardware(), clock: clock)
-    let client = try #require(hub.powerLease(of: "two")).subscribe(as: "watch[1]", receiveValue: { _ in })
+    let client = hub.powerLease(of: "two").subscribe(as: "watch[1]", receiveValue: { _ in })
     #expect(hub.monitors[1].changes.waits { $0.power == .acquiring })
     let changes = Recorder<DeviceStatus>()
     let watching = Lifetime()

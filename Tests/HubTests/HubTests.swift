@@ -176,8 +176,8 @@ struct HubTests {
     let known = try #require(asleep?.position)
     #expect(known.at >= (try #require(fused.position)).at)
     // The position survives a reload of the board file.
-    let successor = Hub(board: hub.board, on: hub.machine, succeeding: hub)
-    #expect(successor.lastState.value?.position?.value == known.value)
+    #expect(await hub.apply(hub.board) == [])
+    #expect(hub.lastState.value?.position?.value == known.value)
     // The position also survives a subscription that is too short for a fix. The receiver is muted, because this thread
     // may end the subscription late.
     hardware.receiver.setMuted(true)

@@ -112,7 +112,7 @@ struct PowerRailTests {
     #expect(try status("gps", of: hub).energyMilliwattHours > asleep.energyMilliwattHours)
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.receiver?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
-    let gps = try #require(hub.powerLease(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
+    let gps = hub.powerLease(of: "gps").subscribe(as: "map", receiveValue: { _ in })
     _ = await statuses.first { $0.power == .acquiring }
     imu.cancel()
     await hub.imu?.isOff()
@@ -131,7 +131,7 @@ struct PowerRailTests {
       WatchedHardware(), gps: line + "minimumOffSeconds: 20, ", imu: line + "minimumOffSeconds: 20, ", clock: clock)
     let samples = Recorder<Void>()
     let readings = try #require(hub.imu?.readings)
-    let gps = try #require(hub.powerLease(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
+    let gps = hub.powerLease(of: "gps").subscribe(as: "map", receiveValue: { _ in })
     #expect(hub.monitors[0].changes.waits { $0.power == .acquiring })
     // The chip's visit is over, but its supply stays on for the receiver.
     let first = readings.subscribe(as: "level", receiveValue: { _ in samples.append(()) })
@@ -157,7 +157,7 @@ struct PowerRailTests {
       """
     let board = try Board(json5: Array(text.utf8), file: "test")
     let first = Hub(board: board, on: old)
-    let visit = try #require(first.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
+    let visit = first.powerLease(of: "imu").subscribe(as: "test", receiveValue: { _ in })
     #expect(first.monitors[0].changes.waits { $0.power == .tracking })
     visit.cancel()
     first.shutDown()
@@ -221,7 +221,7 @@ struct PowerRailTests {
     #expect(now[1] - first[1] < (now[0] - first[0]) / 1000)
     #expect(hub.devices.map(\.onTime) == [.zero, .zero])
     // The simulated receiver has no power, because the board names no switch. Only the hub's report counts here.
-    let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "map", receiveValue: { _ in })
+    let subscription = hub.powerLease(of: "gps").subscribe(as: "map", receiveValue: { _ in })
     #expect(hub.monitors[0].changes.waits { $0.power == .acquiring })
     subscription.cancel()
     await hub.isOff()
@@ -259,7 +259,7 @@ struct PowerRailTests {
     let hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: WatchedHardware())
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.imu?.monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
-    let supply = try #require(hub.powerLease(of: "gps")).subscribe(as: "supply", receiveValue: { _ in })
+    let supply = hub.powerLease(of: "gps").subscribe(as: "supply", receiveValue: { _ in })
     #expect(hub.monitors[0].changes.waits { $0.power == .acquiring })
     let first = Recorder<Void>()
     let samples = try #require(hub.imu?.readings)

@@ -111,7 +111,7 @@ struct ReceiverSleepTests {
 
   /// Keeps the receiver awake until its rate has been set for the `count`th time.
   private func wake(_ hub: Hub, _ receiver: ScriptedReceiver, settings count: Int) async throws {
-    let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     await receiver.requests.values { $0.count { Self.kind($0) == 0x0608 && $0.count == 14 } >= count }
     lease.cancel()
     await hub.isOff()
@@ -227,7 +227,7 @@ struct ReceiverSleepTests {
     let receiver = Self.receiver()
     let hardware = WiredHardware(receiver)
     let hub = try hub(hardware, power: line + #"sleep: "backup","#)
-    let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     await receiver.requests.values { $0.contains { Self.kind($0) == 0x0608 && $0.count == 14 } }
     hub.shutDown()
     #expect(hardware.levels.waits { $0 == [true, false] }, "\(hardware.levels.values)")
@@ -283,7 +283,7 @@ struct ReceiverSleepTests {
     let lifetime = Lifetime()
     hub.receiver?.monitor.changes.subscribe(as: "test", receiveValue: { powers.append($0.power) }).store(in: lifetime)
     for visit in 1...3 {
-      let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+      let lease = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
       await receiver.requests.values { $0.count { $0.first == 0xBA } >= visit }
       lease.cancel()
       await hub.isOff()
@@ -315,7 +315,7 @@ struct ReceiverSleepTests {
     let hub = Hub(
       board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware, clock: hardware.clock)
     func sleeps() -> Int { receiver.requests.values.count { $0.starts(with: Array("$PCAS12".utf8)) } }
-    let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     await receiver.requests.values { $0.contains { $0.first == 0xBA } }
     lease.cancel()
     await hub.isOff()
@@ -433,33 +433,32 @@ struct ReceiverSleepTests {
     let hardware = WiredHardware(receiver)
     let clock = hardware.clock
     let power = line + #"sleep: "auto","#
-    let old = try hub(hardware, power: power)
-    teachSleep(try #require(old.receiver).monitor)
-    try await wake(old, receiver, settings: 1)
+    let hub = try hub(hardware, power: power)
+    teachSleep(try #require(hub.receiver).monitor)
+    try await wake(hub, receiver, settings: 1)
     let begun = clock.now
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
-    let seconds = try #require(old.devices.first?.idleTimeout?.sleep?.secondsUntilOff)
+    let seconds = try #require(hub.devices.first?.idleTimeout?.sleep?.secondsUntilOff)
     // An hour later the receiver's rate changes, which requires another reader.
     clock.advance(by: .seconds(3600))
-    let new = Hub(board: try board(power: power, rateHz: 4), on: old.machine, succeeding: old)
-    new.takeOver(from: old) {}
-    await new.hasTakenOver()
+    let old = hub.monitors
+    #expect(await hub.apply(try board(power: power, rateHz: 4)) == [])
     #expect(hardware.levels.values == [true, false])
-    try await wake(new, receiver, settings: 2)
+    try await wake(hub, receiver, settings: 2)
     #expect(hardware.levels.values == [true, false, true] && receiver.isAsleep)
     // The first rest would be over by now, and the second one is not.
     let past = begun + .nanoseconds(Int64(seconds * 1e9)) + .seconds(60) - clock.now
     #expect(past > .seconds(3600))
     clock.advance(by: past)
-    #expect(new.monitors[0].changes.waits { $0.power == .asleep })
+    #expect(hub.monitors[0].changes.waits { $0.power == .asleep })
     #expect(hardware.levels.values == [true, false, true])
     clock.advance(by: .seconds(2 * 86_400))
-    #expect(new.monitors[0].changes.waits { $0.power == .off })
+    #expect(hub.monitors[0].changes.waits { $0.power == .off })
     #expect(hardware.levels.values == [true, false, true, false])
     // The timer of the old device switches nothing any more.
-    #expect(old.devices.first?.power == .off)
-    new.shutDown()
-    await new.isOff()
+    #expect(old[0].status.power == .off)
+    hub.shutDown()
+    await hub.isOff()
     receiver.end()
   }
 
@@ -481,7 +480,7 @@ struct ReceiverSleepTests {
 
   /// Subscribes to the receiver, and cancels the subscription as soon as the port is open.
   private func glance(_ hub: Hub, _ hardware: WiredHardware) async throws {
-    let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     await hardware.ports.first(1)
     lease.cancel()
     await hub.isOff()
@@ -527,7 +526,7 @@ struct ReceiverSleepTests {
         ? .fallsSilent(saying: MadeMessage.ubx(0x0501, [0x06, 0x08])) : Self.answer(request)
     }
     let hub = try hub(WiredHardware(receiver), power: #"sleep: "backup","#)
-    let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     await receiver.requests.values { $0.contains { Self.kind($0) == 0x0241 } }
     lease.cancel()
     await hub.isOff()

@@ -117,7 +117,7 @@ final class ScheduleBench {
     #expect(
       eventually {
         guard wire.simulated.lsm6dsoxInterrupt.isHigh else { return true }
-        if case .still = hub.motion?.stillness.latest { return false }
+        if case .still = hub.registry.value.motion?.stillness.latest { return false }
         return !status.schedules.contains { $0.reason.hasPrefix("the board has not moved") }
       })
     #expect(
@@ -208,12 +208,6 @@ final class ScheduleBench {
     return power == .acquiring || power == .tracking || power == .lingering
   }
 
-  /// A hub with another board file, which is not in service.
-  func successor() throws -> Hub {
-    let board = try ScheduleBench.board("y", idleTimeout, draw, imu, power, others, isSecond: isSecond)
-    return Hub(board: board, on: machine, succeeding: hub)
-  }
-
   /// Writes a board file that changes the receiver's power settings.
   func write(idleTimeout: String? = nil, draw: String? = nil, power: String? = nil) {
     self.idleTimeout = idleTimeout ?? self.idleTimeout
@@ -223,9 +217,7 @@ final class ScheduleBench {
 
   /// Reloads the board file as the program does.
   func reload() async throws {
-    let new = try successor()
-    new.takeOver(from: hub) { hub = new }
-    await new.hasTakenOver()
+    await hub.apply(try ScheduleBench.board("y", idleTimeout, draw, imu, power, others, isSecond: isSecond))
     settle()
   }
 

@@ -23,7 +23,7 @@ struct StandingStillTests {
 
   /// Returns once the chip waits for motion and has not moved.
   private static func awaitStill(_ bench: Bench) -> Bool {
-    eventually { bench.hub.motion?.stillness.latest?.isStill == true }
+    eventually { bench.hub.registry.value.motion?.stillness.latest?.isStill == true }
   }
 
   /// A bench on which a client has had its first fix, and the board stands.
@@ -127,7 +127,7 @@ struct StandingStillTests {
     #expect(clientEnergy.milliwattHours >= drawn)
     lease.cancel()
     #expect(bench.hub.monitors[1].changes.waits { $0.reason != "it waits for motion" })
-    #expect(eventually { bench.hub.motion?.isActive == false })
+    #expect(eventually { bench.hub.registry.value.motion?.isActive == false })
     let after = bench.hub.devices[1].energyMilliwattHours
     bench.pass(10 * Self.hour)
     #expect(abs(bench.hub.devices[1].energyMilliwattHours - after - 0.003 * 3.3 * 10) < 0.01)
@@ -157,7 +157,7 @@ struct StandingStillTests {
     bench.wire.simulated.inject(.noAcknowledge, at: 0x6A)
     bench.pass(900)
     #expect(eventually { bench.hub.devices[1].warning?.contains("cannot wait for motion") == true })
-    #expect(bench.hub.motion?.stillness.latest == .unknown)
+    #expect(bench.hub.registry.value.motion?.stillness.latest == .unknown)
     let count = got.values.count
     bench.pass(2 * Self.hour)
     #expect(bench.rises >= 8 && got.values.dropFirst(count).allSatisfy { !$0.fix.isStill && $0.fix.isMet })
@@ -166,8 +166,8 @@ struct StandingStillTests {
     // before the attempt ends.
     #expect(
       eventually {
-        if bench.hub.motion?.isActive == false { bench.clock.run(until: bench.clock.now + .seconds(1)) }
-        return bench.hub.motion?.stillness.latest?.isStill == true
+        if bench.hub.registry.value.motion?.isActive == false { bench.clock.run(until: bench.clock.now + .seconds(1)) }
+        return bench.hub.registry.value.motion?.stillness.latest?.isStill == true
       })
     bench.settle()
     bench.pass(1800)
@@ -192,7 +192,7 @@ struct StandingStillTests {
     try supply.set(true)
     // A second after the reset is detected, the chip waits for motion again.
     let told = Recorder<MotionState>()
-    let listening = try #require(bench.hub.motion).stillness.observed.subscribe(
+    let listening = try #require(bench.hub.registry.value.motion).stillness.observed.subscribe(
       as: "test", receiveValue: { told.append($0) })
     bench.pass(900)
     #expect(told.waits { $0.contains(.unknown) })
@@ -244,7 +244,7 @@ struct StandingStillTests {
     let got = Recorder<Bench.Got>()
     let lease = bench.subscribe("log[7]", Self.quarter, got)
     bench.pass(100)
-    #expect(!bench.isHigh && bench.hub.motion == nil)
+    #expect(!bench.isHigh && bench.hub.registry.value.motion == nil)
     lease.cancel()
     await bench.end()
   }
@@ -259,14 +259,14 @@ struct StandingStillTests {
     #expect(bench.rises == 1 && got.values.last?.fix.isStill == true)
     lease.cancel()
     await bench.end()
-    #expect(bench.hub.motion?.isActive == false)
+    #expect(bench.hub.registry.value.motion?.isActive == false)
   }
 
   @Test func `while another client keeps the receiver awake, a still board gets new fixes`() async throws {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(
       for: 48 * Self.hour, on: Schedule(every: .seconds(60), accuracyMetres: 10), got)
-    let viewer = try #require(bench.hub.powerLease(of: "gps")).subscribe(
+    let viewer = bench.hub.powerLease(of: "gps").subscribe(
       as: "web 127.0.0.1:4000", receiveValue: { _ in })
     bench.settle()
     bench.pass(30)
@@ -289,7 +289,7 @@ struct StandingStillTests {
     let hub = Hub(
       board: try Board(json5: Array(text.utf8), file: "x"), hardware: SimulatedHardware(clock: clock, world: world))
     let told = Recorder<MotionState>()
-    let motion = try #require(hub.motion)
+    let motion = try #require(hub.registry.value.motion)
     let watch = motion.stillness.subscribe(as: "log[7] (motion)", receiveValue: { told.append($0) })
     let waits = await told.first(1)
     #expect(waits[0].isStill && hub.devices[0].wakes == 0)

@@ -28,7 +28,7 @@ struct StubbornLineTests {
     let statuses = Recorder<DeviceStatus.Power>()
     let monitor = try #require(hub.monitors.first { $0.id == id })
     let watching = monitor.changes.subscribe(as: "test", receiveValue: { statuses.append($0.power) })
-    let lease = try #require(hub.powerLease(of: id)).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: id).subscribe(as: "test", receiveValue: { _ in })
     _ = await statuses.first { $0 == .tracking }
     lease.cancel()
     watching.cancel()
@@ -61,7 +61,7 @@ struct StubbornLineTests {
   private func visitWithStubbornLine(_ hub: Hub) async throws {
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
-    let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: "imu").subscribe(as: "test", receiveValue: { _ in })
     _ = await statuses.first { $0.power == .tracking }
     hardware.set(.refusesLow(times: 1), line: "imu-power")
     lease.cancel()
@@ -93,12 +93,12 @@ struct StubbornLineTests {
   @Test func `a line that hangs delays neither other devices nor the end of the hub`() async throws {
     hardware.set(.hangs, line: "imu-power")
     let hub = try hub()
-    let hung = try #require(hub.powerLease(of: "imu")).subscribe(as: "hung", receiveValue: { _ in })
+    let hung = hub.powerLease(of: "imu").subscribe(as: "hung", receiveValue: { _ in })
     #expect(hardware.hangCounts.waits { $0 == 1 })
     try await visit("mag", of: hub)
     #expect(hardware.waits(for: false, of: "mag-power"))
     #expect(try status("imu", of: hub).power != .tracking)
-    let mag = try #require(hub.powerLease(of: "mag")).subscribe(as: "mag", receiveValue: { _ in })
+    let mag = hub.powerLease(of: "mag").subscribe(as: "mag", receiveValue: { _ in })
     #expect(hardware.waits(for: true, of: "mag-power"))
     hung.cancel()
     // Neither call waits for the line.
@@ -115,7 +115,7 @@ struct StubbornLineTests {
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
     hardware.simulated.inject(.noAcknowledge, at: 0x68)
-    let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: "imu").subscribe(as: "test", receiveValue: { _ in })
     for failures in 1...5 {
       _ = await statuses.values { $0.count { $0.power == .failed } >= failures }
       #expect(hardware.levels.values.filter { $0.hasPrefix("imu") } == ["imu-power true"])

@@ -90,7 +90,7 @@ struct SupervisorTests {
 
   @Test func `an IMU that hangs fails and loses its supply`() async throws {
     let hub = try hub()
-    let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: "imu").subscribe(as: "test", receiveValue: { _ in })
     #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
     hardware.setHangs(true, at: 0x68)
     #expect(hardware.hangCounts.waits { $0 == 1 })
@@ -133,7 +133,7 @@ struct SupervisorTests {
       """
     let machine = Machine(hardware: hardware, supervisor: Supervisor(clock: clock))
     let hub = Hub(board: try Board(json5: Array(text.utf8), file: "x"), on: machine)
-    let motion = try #require(hub.motion)
+    let motion = try #require(hub.registry.value.motion)
     let told = Recorder<MotionState>()
     let watch = motion.stillness.subscribe(as: "test", receiveValue: { told.append($0) })
     _ = await told.first { if case .still = $0 { true } else { false } }
@@ -185,7 +185,7 @@ struct SupervisorTests {
 
   @Test func `a reader that stays stuck makes the process hopeless, until the reader moves again`() async throws {
     let hub = try hub()
-    let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: "imu").subscribe(as: "test", receiveValue: { _ in })
     #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
     hardware.setHangs(true, at: 0x68)
     #expect(hardware.hangCounts.waits { $0 == 1 })
@@ -204,7 +204,7 @@ struct SupervisorTests {
 
   @Test func `the end of the hub does not wait for a reader that hangs, and its line goes low`() async throws {
     let hub = try hub()
-    let lease = try #require(hub.powerLease(of: "imu")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: "imu").subscribe(as: "test", receiveValue: { _ in })
     #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
     hardware.setHangs(true, at: 0x68)
     #expect(hardware.hangCounts.waits { $0 == 1 })

@@ -39,7 +39,7 @@ struct SupplyMonitorTests {
   @Test func `a device's measured current determines its energy, and its monitor sleeps when it does`() async throws {
     let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 100, "monitor: 'meter'"))
     #expect(device("meter", of: hub)?.power == .asleep)
-    let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let subscription = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { (device("gps", of: hub)?.measuredMilliwattHours ?? 0) > 0 })
     let before = try #require(device("gps", of: hub))
     #expect(device("meter", of: hub)?.holders == ["energy of gps"])
@@ -56,7 +56,7 @@ struct SupplyMonitorTests {
     #expect(device("meter", of: hub)?.wakes == 1)
     #expect(device("gps", of: hub)?.milliwatts == 0)
     // The second visit is measured like the first.
-    let again = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let again = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     #expect(
       eventually {
         device("gps", of: hub).map { $0.measuredMilliwattHours > after.measuredMilliwattHours } ?? false
@@ -70,11 +70,11 @@ struct SupplyMonitorTests {
     let hub = try hub(
       receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'") + ","
         + receiver("twin", port: "simulated/gps2", milliamperes: 90, "standbyMilliamperes: 10"))
-    let first = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let first = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
     // A device that is powered for another one is charged its share too.
     #expect(eventually { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
-    let second = try #require(hub.powerLease(of: "twin")).subscribe(as: "test", receiveValue: { _ in })
+    let second = hub.powerLease(of: "twin").subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
     #expect(eventually { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
     first.cancel()
@@ -90,7 +90,7 @@ struct SupplyMonitorTests {
     let changes = Recorder<DeviceStatus>()
     let monitor = try #require(hub.monitors.first { $0.id == "gps" })
     let watching = monitor.changes.subscribe(as: "test", receiveValue: { changes.append($0) })
-    let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let subscription = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 1) < 0.03 } ?? false })
     _ = await changes.first { $0.power == .tracking }
     let count = changes.values.count
@@ -116,7 +116,7 @@ struct SupplyMonitorTests {
           meter: { driver: "ina219", bus: "simulated/i2c", address: 0x41 } } }
       """
     let hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
-    let subscription = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let subscription = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     #expect(try statuses(of: "meter", hub).waits { $0.power == .failed })
     // The monitor is started as soon as the line is high. It may have failed before the receiver's own thread has
     // noticed the line.
@@ -139,7 +139,7 @@ struct SupplyMonitorTests {
     let text =
       "{ name: 'x', devices: { meter: { driver: 'ina226', bus: 'simulated/i2c', rateHz: 29, lowVolts: 3.5 } } }"
     let hub = Hub(board: try Board(json5: Array(text.utf8), file: "x"), hardware: hardware)
-    let lease = try #require(hub.powerLease(of: "meter")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: "meter").subscribe(as: "test", receiveValue: { _ in })
     #expect(try statuses(of: "meter", hub).waits { $0.warning?.hasPrefix("the supply is low, 3.") == true })
     #expect(device("meter", of: hub)?.conditions.map(\.severity) == [.warning])
     lease.cancel()
@@ -149,7 +149,7 @@ struct SupplyMonitorTests {
   @Test func `a current away from the load is a warning until the current flows to the load again`() async throws {
     let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'"))
     hardware.gpsSupply.load("charger", amperes: -0.1)
-    let lease = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     let meter = try statuses(of: "meter", hub)
     #expect(meter.waits { $0.warning?.hasPrefix("the current flows away from the load") == true })
     hardware.gpsSupply.load("charger", amperes: 0)
@@ -165,7 +165,7 @@ struct SupplyMonitorTests {
     let idle = try #require(await states.first { $0.supply != nil }.supply)
     #expect(abs(idle.value.volts - 3.3) < 0.02 && abs(idle.value.amperes) < 0.001)
     #expect(device("gps", of: hub)?.wakes == 0)
-    let gps = try #require(hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let gps = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     let busy = await states.first { state in
       state.supply.map { abs($0.value.amperes - SimulatedHardware.gpsAmperes) < 0.001 } ?? false
     }

@@ -66,9 +66,7 @@ struct SuspendTests {
   @Test func `a run of the fusion begins again after a suspend, but not if its last client leaves just then`() throws {
     let clock = InterruptedClock()
     let text = "{ name: 'test', devices: { baro: { driver: 'bme280', bus: 'nowhere' } } }"
-    let log = FusionLog(
-      try Board(json5: Array(text.utf8), file: "test"), monitors: [], clock: clock, lastState: MutableProperty(nil),
-      fusionRun: MutableProperty(FusionRun(isUnderWay: false, since: clock.now)), lastTime: LastTime())
+    let log = FusionLog(try Board(json5: Array(text.utf8), file: "test"), monitors: [], clock: clock)
     let begins = Recorder<Bool>()
     let observer = log.observe { input, _ in
       if case .begin = input { begins.append(true) } else { begins.append(false) }
@@ -89,8 +87,8 @@ struct SuspendTests {
     hub.machine.hostTime.confirm(confirmed, at: clock.now)
     let last = MutableProperty<ClockOffset?>(
       ClockOffset(source: .epoch, receiverNanosecondsSince1970: 0, systemNanosecondsSince1970: 1))
-    let offsets = ClockComparison.publisher(
-      of: hub.receivers, on: hub.machine, last: last, lastPulse: MutableProperty(nil))
+    let offsets = ClockComparison.offsets(
+      of: hub.registry, on: hub.machine, last: last, lastPulse: MutableProperty(nil))
     #expect(hub.machine.hostTime.known?.utc == confirmed && last.value != nil)
     clock.suspend(for: .seconds(1))
     #expect(hub.machine.hostTime.known?.utc != confirmed)
@@ -120,7 +118,7 @@ struct SuspendTests {
 
   @Test func `after a suspend, a reader with a client starts again, and one in its idle timeout ends`() async throws {
     let bench = try ScheduleBench(lingerSeconds: 600)
-    let lease = try #require(bench.hub.powerLease(of: "gps")).subscribe(as: "test", receiveValue: { _ in })
+    let lease = bench.hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     #expect(bench.hub.monitors[0].changes.waits { $0.power == .acquiring })
     bench.clock.suspend(for: .seconds(3600))
     #expect(

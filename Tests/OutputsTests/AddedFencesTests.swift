@@ -71,28 +71,28 @@ struct AddedFencesTests {
       return HubHost(hub, version: "test")
     }
     let first = try host()
-    first.fences.follow(first.hub.value, memory: nil, file: file()) { _ in }
+    first.fences.follow(first.hub, memory: nil, file: file()) { _ in }
     #expect(try first.fences.add(Self.fence("anchor")))
     #expect(first.fences.snapshots.map(\.status.name) == ["anchor"])
     // The added fence wakes the receiver like any other fence.
-    #expect(first.hub.value.devices[0].schedules.map(\.holder) == ["fence anchor"])
+    #expect(first.hub.devices[0].schedules.map(\.holder) == ["fence anchor"])
     first.fences.end()
     first.shutDown()
-    await first.hub.value.isOff()
+    await first.hub.isOff()
 
     let second = try host("fences: { yard: { circle: [54.4, 10.2, 100] } }")
-    second.fences.follow(second.hub.value, memory: nil, file: file()) { _ in }
+    second.fences.follow(second.hub, memory: nil, file: file()) { _ in }
     #expect(second.fences.snapshots.map(\.status.name) == ["yard", "anchor"] && second.fences.addedNames == ["anchor"])
     #expect(try second.fences.remove("anchor"))
     #expect(second.fences.snapshots.map(\.status.name) == ["yard"])
     #expect(file().fences.isEmpty)
     // Without a file, fences last only for this run.
     second.fences.end()
-    second.fences.follow(second.hub.value, memory: nil) { _ in }
+    second.fences.follow(second.hub, memory: nil) { _ in }
     #expect(try !second.fences.add(Self.fence("quay")))
     second.fences.end()
     second.shutDown()
-    await second.hub.value.isOff()
+    await second.hub.isOff()
   }
 
   @Test func `adding a fence around the board's position wakes the receiver for a fix`() async throws {

@@ -77,7 +77,7 @@ struct BackgroundCalibrationTests {
 
   @Test func `the magnetometer's offset is refined and stored again and again while clients use it`() async throws {
     defer { refinement.end() }
-    let watch = host.states(parts: .all).subscribe(as: "watch", receiveValue: { _ in })
+    let watch = host.hub.state(parts: .all).subscribe(as: "watch", receiveValue: { _ in })
     defer { watch.cancel() }
     turn(0..<2160, error: SIMD3(8, -4, 0))
     let first = try #require(await notebook.results.first(1).first)
@@ -93,7 +93,7 @@ struct BackgroundCalibrationTests {
   @Test func `a result that could not be stored does not keep the next one from being stored`() async {
     defer { refinement.end() }
     notebook.refusals.withLock { $0 = 1 }
-    let watch = host.states(parts: .all).subscribe(as: "watch", receiveValue: { _ in })
+    let watch = host.hub.state(parts: .all).subscribe(as: "watch", receiveValue: { _ in })
     defer { watch.cancel() }
     let isStored = eventually {
       turn(0..<2160, error: SIMD3(8, -4, 0))
@@ -106,7 +106,7 @@ struct BackgroundCalibrationTests {
 
   @Test func `the background calibration keeps no device awake`() {
     defer { refinement.end() }
-    let holders = host.hub.value.devices.flatMap(\.holders)
+    let holders = host.hub.devices.flatMap(\.holders)
     #expect(holders.isEmpty, "\(holders)")
   }
 }

@@ -43,7 +43,7 @@ struct CorrectionsTests {
       output = CorrectionsOutput(host: host, sink: sink, patience: patience)
       sink.observe { [log] in log.append($0.message) }.store(in: lifetime)
       output.begin().store(in: lifetime)
-      host.hub.value.receiver?.monitor.changes.subscribe(
+      host.hub.receiver?.monitor.changes.subscribe(
         as: "test", receiveValue: { [statuses] in statuses.append($0) }
       )
       .store(in: lifetime)
@@ -62,25 +62,25 @@ struct CorrectionsTests {
           """.utf8), file: "test")
     }
 
-    var status: DeviceStatus { host.hub.value.devices[0] }
+    var status: DeviceStatus { host.hub.devices[0] }
     var corrections: CorrectionStatus? { status.corrections }
 
     func fixes() throws -> (Recorder<GNSSFix>, Subscription) {
       let fixes = Recorder<GNSSFix>()
-      let epochs = try #require(host.hub.value.epochs(of: "gps"))
+      let epochs = host.hub.epochs(of: "gps")
       return (fixes, epochs.subscribe(as: "watch[1]", receiveValue: { fixes.append($0.fix) }))
     }
 
     /// Blocks until the receiver's status meets a condition. Returns whether it did before the deadline of a test.
     func waits(until isMet: (DeviceStatus) -> Bool) -> Bool {
-      host.hub.value.monitors[0].changes.waits(until: isMet)
+      host.hub.monitors[0].changes.waits(until: isMet)
     }
 
     func end() async {
       output.end()
       lifetime.end()
-      host.hub.value.shutDown()
-      await host.hub.value.isOff()
+      host.hub.shutDown()
+      await host.hub.isOff()
     }
   }
 
@@ -138,7 +138,7 @@ struct CorrectionsTests {
       #expect(age >= 0 && age <= 120)
       #expect(
         eventually {
-          let known = rig.host.hub.value.knownState(at: rig.host.now).fix?.value
+          let known = rig.host.hub.knownState(at: rig.host.now).fix?.value
           return known?.status == 3 && known?.correctionAgeSeconds != nil
         })
       // The first message of an epoch suffices, before the second has come.
@@ -266,7 +266,7 @@ struct CorrectionsTests {
       ScriptedCaster { CorrectionsTests.serve($0) }, ScriptedCaster { CorrectionsTests.serve($0) }
     )
     let rig = try Rig(first)
-    let lease = rig.host.powerLease(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
+    let lease = rig.host.hub.powerLease(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
     #expect(eventually { rig.corrections?.phase == .receiving })
     #expect(await rig.host.serve(try Rig.board(first)) == [])
     #expect(rig.corrections?.phase == .receiving && first.visits.values.count == 1)

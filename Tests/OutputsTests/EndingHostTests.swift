@@ -16,10 +16,10 @@ struct EndingHostTests {
 
   @Test func `a hub that ends is not replaced by a reload`() async throws {
     let host = HubHost(Hub(board: try board("one"), hardware: LinuxHardware()), version: "test")
-    let hub = host.hub.value
+    let hub = host.hub
     host.shutDown()
     #expect(await host.serve(try board("two")) == nil)
-    #expect(host.hub.value === hub)
+    #expect(host.hub === hub)
     await hub.isOff()
   }
 }

@@ -103,16 +103,16 @@ struct GPSDLimitsTests {
   @Test func `a device with a long path is reported and watched by a short one`() async throws {
     let port = "/dev/serial/by-id/usb-\(String(repeating: "x", count: 150))-if00"
     let host = try host("gps: { driver: \"nmea\", port: \"\(port)\" }")
-    let devices = GPSDDevice.all(of: host.hub.value)
-    #expect(devices.map(\.path) == [host.hub.value.gpsdDevice])
+    let devices = GPSDDevice.all(of: host.hub)
+    #expect(devices.map(\.path) == [host.hub.gpsdDevice])
     #expect(devices.allSatisfy { $0.path.utf8.count <= 127 })
-    for name in [port, host.hub.value.gpsdDevice] {
+    for name in [port, host.hub.gpsdDevice] {
       var watch = GPSDWatch()
       try watch.change(by: Array("{\"enable\":true,\"device\":\"\(name)\"}".utf8))
-      #expect(watch.device == host.hub.value.gpsdDevice)
+      #expect(watch.device == host.hub.gpsdDevice)
     }
-    host.hub.value.shutDown()
-    await host.hub.value.isOff()
+    host.hub.shutDown()
+    await host.hub.isOff()
   }
 
   private func host(_ devices: String) throws -> HubHost {
@@ -133,7 +133,7 @@ struct GPSDLimitsTests {
   @Test(arguments: [imu, "\(gps), \(imu)"])
   func `each list of POLL has one entry for each active device`(_ devices: String) async throws {
     let host = try host(devices)
-    let hub = host.hub.value
+    let hub = host.hub
     let states = Recorder<FusedState>()
     let subscription = hub.state(rateHz: 50, parts: [.attitude]).subscribe(
       as: "test", receiveValue: { states.append($0) })

@@ -110,7 +110,7 @@ struct InputReplayTests {
     let stage = ReplayStage(first: first, board: parts[0].board)
     let host = HubHost(Hub(board: parts[0].board, on: stage.machine), version: "test")
     let states = Recorder<String>()
-    let subscription = host.states(parts: []).subscribe(
+    let subscription = host.hub.state(parts: []).subscribe(
       as: "test", receiveValue: { states.append(LiveFusion.text($0)) })
     let boards = stage.boards.subscribe(as: "test", receiveValue: { host.serveReplay(on: $0) })
     defer {
@@ -195,7 +195,7 @@ private final class LiveFusion: Sendable {
     host = HubHost(
       Hub(board: board, on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 })),
       version: "test")
-    record(host.hub.value)
+    record(host.hub)
   }
 
   static func text(_ state: FusedState) -> String {
@@ -221,12 +221,12 @@ private final class LiveFusion: Sendable {
 
   /// Replaces the board in service.
   func serve(_ board: Board) {
-    // A recorder moves to the new hub before any client does, and devices that both boards have measure in between.
-    let move = host.hub.subscribe(
+    // A recorder moves to the new board before its first run begins, and devices that both boards have measure in between.
+    let move = host.hub.registry.subscribe(
       as: "test",
-      receiveValue: { [self] hub in
-        guard hub.board == board else { return }
-        record(hub)
+      receiveValue: { [self] devices in
+        guard devices.board == board else { return }
+        record(host.hub)
         feed.magnetometer("mag").send(MagnetometerSample(at: clock.now, field: SIMD3(20, 0, 43)))
       })
     host.serveReplay(on: board)
@@ -234,7 +234,7 @@ private final class LiveFusion: Sendable {
   }
 
   func come(_ client: Int) {
-    let new = host.states(parts: .all).subscribe(
+    let new = host.hub.state(parts: .all).subscribe(
       as: "client", receiveValue: { [states] in if client == 1 { states.append(LiveFusion.text($0)) } })
     clients.withLock { $0[client] = new }
   }

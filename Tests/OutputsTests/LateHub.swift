@@ -93,8 +93,8 @@ final class LateHub: Sendable {
   /// While a client subscribes to the states, makes a state that is delayed before it reaches the client, and another
   /// one that is not, in the eighth second.
   func overtake(duringWhat subscribe: () -> Void) {
-    let present = hub.fused.activity.value.subscriberCount
-    let watch = hub.fused.activity.subscribe(
+    let present = hub.states.fused.activity.value.subscriberCount
+    let watch = hub.states.fused.activity.subscribe(
       as: "test", receiveValue: { [self] activity in if activity.subscriberCount > present { clientCame() } })
     subscribe()
     // The delayed subscriber of each state has not been released yet.

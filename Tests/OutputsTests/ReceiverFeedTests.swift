@@ -108,7 +108,7 @@ struct ReceiverFeedTests {
     let hub = Hub(board: board, hardware: hardware)
     let host = HubHost(hub, version: "test")
     let outputs = Recorder<ReceiverOutput>()
-    let subscription = host.sentences.subscribe(as: "test", receiveValue: { outputs.append($0) })
+    let subscription = host.hub.sentences.subscribe(as: "test", receiveValue: { outputs.append($0) })
     func all(_ sentences: Bool, _ raw: Int) -> [UInt8] {
       var feed = ReceiverFeed()
       return outputs.values.flatMap { feed.bytes(of: $0, sentences: sentences, raw: raw) }

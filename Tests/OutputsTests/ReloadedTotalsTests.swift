@@ -23,13 +23,13 @@ struct ReloadedTotalsTests {
     let clock = ManualClock()
     let host = HubHost(
       Hub(board: try board(speed: 9600), hardware: LinuxHardware(), clock: clock), version: "test")
-    func status() throws -> DeviceStatus { try #require(host.hub.value.devices.first) }
+    func status() throws -> DeviceStatus { try #require(host.hub.devices.first) }
     func sentences(_ status: DeviceStatus) -> Int { status.counters.first { $0.name == "sentences" }?.value ?? 0 }
     var drawn = 0.0
 
     func visit() throws {
       let before = sentences(try status())
-      let lease = host.powerLease(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
+      let lease = host.hub.powerLease(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
       #expect(try eventually { try status().power == .acquiring })
       terminal.write(nmeaLine("GPRMC,120000.00,V,,,,,,,211126,,,N"))
       #expect(try eventually { try sentences(status()) == before + 1 })
@@ -43,11 +43,11 @@ struct ReloadedTotalsTests {
 
     try visit()
     for speed in [19_200, nil, 19_200, 38_400] as [Int?] {
-      let before = host.hub.value.devices.first
+      let before = host.hub.devices.first
       // The old device is no longer idle with its power on.
       #expect(await host.serve(try board(speed: speed)) == [])
       guard speed != nil else {
-        #expect(host.hub.value.devices.isEmpty)
+        #expect(host.hub.devices.isEmpty)
         continue
       }
       let after = try status()
@@ -67,7 +67,7 @@ struct ReloadedTotalsTests {
         "\(energyByClient)")
     }
     #expect(MetricsReport.text(host).contains("sensorhub_device_wakes_total{device=\"gps\"} 4\n"))
-    host.hub.value.shutDown()
-    await host.hub.value.isOff()
+    host.hub.shutDown()
+    await host.hub.isOff()
   }
 }

@@ -15,8 +15,9 @@ extension Hub {
   ///
   /// - Parameter id: the device's ID
   public func calibration(of id: String) -> Action<CalibrationKind, CalibrationSession, HardwareError> {
-    let (imu, magnetometer, receiver) = (imu(id), magnetometer(id), receiver)
-    let witnesses = magnetometers
+    let devices = registry.value
+    let (imu, magnetometer, receiver) = (devices.imu(id), devices.magnetometer(id), receiver)
+    let witnesses = devices.magnetometers
     return Action { kind in
       LazyPublisher<CalibrationSession, HardwareError>(
         deriving: "calibration",

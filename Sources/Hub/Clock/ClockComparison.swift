@@ -15,16 +15,25 @@ struct ClockComparison {
   init(fixLatency: Duration) { self.fixLatency = fixLatency }
 
   /// The offsets as a lazy publisher. A subscription wakes the receivers, and the selected one gives the time.
-  static func publisher(
-    of receivers: ReceiverSelection, on machine: Machine, last: MutableProperty<ClockOffset?>,
+  static func offsets(
+    of devices: Property<DeviceRegistry>, on machine: Machine, last: MutableProperty<ClockOffset?>,
     lastPulse: MutableProperty<PulseStatus?>
   ) -> LazyPublisher<ClockOffset, Never> {
     let forgetting = machine.clock.onResume { [weak last, weak lastPulse] _ in
       last?.value = nil
       lastPulse?.value = nil
     }
-    return LazyPublisher(deriving: "clock", clock: machine.clock) { [forgetting] (run) throws(Never) in
+    return devices.switchToLatest(by: { ObjectIdentifier($0.receivers) }) { [forgetting] devices in
       _ = forgetting
+      return offsets(of: devices.receivers, on: machine, last: last, lastPulse: lastPulse)
+    }.shared(as: "clock", clock: machine.clock)
+  }
+
+  private static func offsets(
+    of receivers: ReceiverSelection, on machine: Machine, last: MutableProperty<ClockOffset?>,
+    lastPulse: MutableProperty<PulseStatus?>
+  ) -> LazyPublisher<ClockOffset, Never> {
+    LazyPublisher(deriving: "clock", clock: machine.clock) { (run) throws(Never) in
       let sources = receivers.candidates.map { receiver in
         (
           // A source that cannot be opened is reported when the board is put into service.

@@ -25,19 +25,29 @@ public final class FusionLog: Sendable {
     var at: MonotonicInstant
     /// The destination of states.
     var run: ActivationContext<FusedState, Never>?
+    /// The monitors, by place in the board's list.
+    var monitors: [DeviceMonitor]
     /// Why each device is not fused, as last reported to its monitor, by place in the board's list.
     var told: [String?]
-    /// The log of the next board; `nil` while this board is in service.
-    var successor: FusionLog?
+    /// Counts the boards, so that inputs of an earlier board's devices are recognized.
+    var boardNumber = 0
+    /// Whether boards are being exchanged.
+    var isSuspended = false
+    /// Whether a client wants states.
+    var isWanted = false
+    /// Whether a client wanted states when the exchange of boards began.
+    var wasWanted = false
     var observers: [Observer] = []
     /// The last value of each part from before this run.
     var remembered: FusedState?
+    /// The UTC time that a receiver reported most recently, also a receiver of an earlier board.
+    var statedTime: FusionKnowledge.StatedTime?
 
-    /// Whether the log still takes an input. A log with a successor only ends its run.
-    func takes(_ input: FusionInput) -> Bool {
-      guard successor != nil else { return true }
-      if case .end = input { return true }
-      return false
+    init(_ board: Board, monitors: [DeviceMonitor], at instant: MonotonicInstant) {
+      fuser = Fuser(board)
+      at = instant
+      self.monitors = monitors
+      told = Array(repeating: nil, count: board.devices.count)
     }
   }
 
@@ -50,94 +60,141 @@ public final class FusionLog: Sendable {
     var hasLastState = false
     var hasFusionRun = false
     /// The device whose reason for not being fused has changed.
-    var finding: (place: Int, text: String?)?
+    var finding: (monitor: DeviceMonitor, text: String?)?
     /// Whether the fused epoch repeats the previous position; `nil` if no epoch was fused.
     var isRepetition: Bool?
   }
 
   private let clock: any MonotonicTimeSource
-  private let lastState: MutableProperty<FusedState?>
-  private let fusionRun: MutableProperty<FusionRun>
-  private let lastTime: LastTime
-  /// The monitors, by place in the board's list.
-  private let monitors: [DeviceMonitor]
+  /// The last state, however old.
+  let lastState = MutableProperty<FusedState?>(nil)
+  /// Whether a client uses the fused state, and since when.
+  let fusionRun: MutableProperty<FusionRun>
   private let state: Guarded<State>
   private let lifetime = Lifetime()
 
   /// - Parameters:
   ///   - monitors: the monitors of the board's devices, in the order of its list; told why a device is not fused
-  ///   - lastState: set to each state
-  ///   - fusionRun: set when a run begins or ends
-  ///   - lastTime: the time that a receiver reported most recently, also in a previous hub of this process
-  init(
-    _ board: Board, monitors: [DeviceMonitor], clock: any MonotonicTimeSource,
-    lastState: MutableProperty<FusedState?>, fusionRun: MutableProperty<FusionRun>, lastTime: LastTime
-  ) {
+  init(_ board: Board, monitors: [DeviceMonitor], clock: any MonotonicTimeSource) {
     self.clock = clock
-    self.monitors = monitors
-    self.lastState = lastState
-    self.fusionRun = fusionRun
-    self.lastTime = lastTime
-    state = Guarded(
-      State(
-        fuser: Fuser(board), at: lastState.value?.at ?? clock.now,
-        told: Array(repeating: nil, count: board.devices.count)))
+    fusionRun = MutableProperty(FusionRun(isUnderWay: false, since: clock.now))
+    state = Guarded(State(board, monitors: monitors, at: clock.now))
     // Measurements from before the machine was suspended do not describe the present.
     clock.onResume { [weak self] _ in self?.forget() }.store(in: lifetime)
   }
 
   /// The knowledge for the beginning of a run.
-  private var knowledge: FusionKnowledge {
-    FusionKnowledge(position: lastState.value?.position, time: lastTime.stated)
+  private func knowledge(_ state: borrowing State) -> FusionKnowledge {
+    FusionKnowledge(position: lastState.value?.position, time: state.statedTime)
   }
 
   /// Whether a run is in progress.
   var isUnderWay: Bool { state.withLock { $0.fuser.isUnderWay } }
 
+  /// The number of the board in service, for `append`.
+  var boardNumber: Int { state.withLock { $0.boardNumber } }
+
   /// The last value of each part from before the present run, however old. Each part has its date.
   var remembered: FusedState? { state.withLock { $0.remembered } }
 
-  /// Sets the log of the next board, which takes over the clients and the recorder. From then on this log takes no more
-  /// measurements, because the recorder may move to the next log before a client does, and would miss the inputs of
-  /// that client's states.
-  func isSucceeded(by successor: FusionLog) { state.withLock { $0.successor = successor } }
+  // MARK: The board
+
+  /// Ends the run of the present board, and takes no input until `resume`.
+  ///
+  /// - Parameter isSameSource: whether the last state still describes the next board, because it has the same receiver
+  ///   and inertial sensor
+  func suspend(for board: Board, monitors: [DeviceMonitor], isSameSource: Bool) {
+    let (hasFusionRun, hasLastState) = state.withLock { state in
+      state.wasWanted = state.isWanted
+      state.isSuspended = true
+      let since = max(clock.now, state.at)
+      let hasFusionRun =
+        state.fuser.isUnderWay && fusionRun.stage(FusionRun(isUnderWay: false, since: since))
+      state.boardNumber += 1
+      state.fuser = Fuser(board)
+      state.monitors = monitors
+      state.told = Array(repeating: nil, count: board.devices.count)
+      state.remembered = isSameSource ? lastState.value?.remembering(state.remembered) : nil
+      return (hasFusionRun, !isSameSource && lastState.stage(nil))
+    }
+    if hasFusionRun { fusionRun.deliver() }
+    if hasLastState { lastState.deliver() }
+  }
+
+  /// Takes inputs again, with a new run if a client wants states.
+  func resume() {
+    let now = clock.now
+    let (begin, end) = state.withLock { state -> ((FusionInput, Pending)?, Pending?) in
+      state.isSuspended = false
+      guard state.isWanted || state.wasWanted else { return (nil, nil) }
+      let begin = FusionInput.begin(knowledge(state))
+      let pending = append(begin, readAt: now, &state)
+      // The last client left during the exchange of boards.
+      return ((begin, pending), state.isWanted ? nil : append(.end, readAt: now, &state))
+    }
+    if let (input, pending) = begin { finish(pending, input) }
+    if let end { finish(end, .end) }
+  }
 
   /// Sends states to `run` from now on.
   func attach(_ run: ActivationContext<FusedState, Never>) { state.withLock { $0.run = run } }
 
   func detach() { state.withLock { $0.run = nil } }
 
+  // MARK: Inputs
+
   /// Begins a run, because a client wants states.
-  func begin() { append(.begin(knowledge), readAt: clock.now) }
+  func begin() {
+    let now = clock.now
+    let begin = state.withLock { state -> (FusionInput, Pending)? in
+      state.isWanted = true
+      if state.isSuspended { return nil }
+      let begin = FusionInput.begin(knowledge(state))
+      return (begin, append(begin, readAt: now, &state))
+    }
+    if let (input, pending) = begin { finish(pending, input) }
+  }
 
   /// Ends the run, because the last client has left.
-  func end() { append(.end, readAt: clock.now) }
+  func end() {
+    let now = clock.now
+    let pending = state.withLock { state -> Pending? in
+      state.isWanted = false
+      return state.isSuspended ? nil : append(.end, readAt: now, &state)
+    }
+    if let pending { finish(pending, .end) }
+  }
 
-  /// Takes the next input.
+  /// Takes the next input of a device.
   ///
-  /// - Parameter instant: when the input was read; the input gets a later instant if another input already has this or
-  ///   a later instant
+  /// - Parameters:
+  ///   - instant: when the input was read; the input gets a later instant if another input already has this or a later
+  ///     instant
+  ///   - board: the number of the device's board; inputs of an earlier board's devices are ignored
   /// - Returns: whether the position of a fused epoch repeats the previous one
   @discardableResult
-  func append(_ input: FusionInput, readAt instant: MonotonicInstant) -> Bool? {
+  func append(_ input: FusionInput, readAt instant: MonotonicInstant, of board: Int) -> Bool? {
     let pending = state.withLock { state -> Pending? in
-      guard state.takes(input) else { return nil }
-      state.at = max(instant, state.at + FusionLog.leastBetweenInputs)
-      return apply(input, &state)
+      guard board == state.boardNumber, !state.isSuspended else { return nil }
+      return append(input, readAt: instant, &state)
     }
     guard let pending else { return nil }
     finish(pending, input)
     return pending.isRepetition
   }
 
-  /// Takes an input at a known instant, which must be later than that of the previous input.
+  private func append(_ input: FusionInput, readAt instant: MonotonicInstant, _ state: inout State) -> Pending {
+    state.at = max(instant, state.at + FusionLog.leastBetweenInputs)
+    return apply(input, &state)
+  }
+
+  /// Takes an input of a recording at a known instant, which must be later than that of the previous input.
   public func apply(_ input: FusionInput, at instant: MonotonicInstant) {
-    let pending = state.withLock { state -> Pending? in
-      guard state.takes(input) else { return nil }
+    let pending = state.withLock { state in
       state.at = instant
       return apply(input, &state)
     }
-    if let pending { finish(pending, input) }
+    finish(pending, input)
   }
 
   private func apply(_ input: FusionInput, _ state: inout State) -> Pending {
@@ -155,19 +212,17 @@ public final class FusionLog: Sendable {
       pending.hasFusionRun = fusionRun.stage(FusionRun(isUnderWay: state.fuser.isUnderWay, since: state.at))
     }
     guard let fused else { return pending }
-    // The clients have moved to the log of the next board, so this end does not mean that all devices sleep.
-    if case .end = input, state.successor?.isUnderWay == true { return pending }
     pending.hasLastState = lastState.stage(fused)
     switch input {
     case .begin, .end: return pending
     case .epoch:
-      lastTime.stated = state.fuser.statedTime
+      state.statedTime = state.fuser.statedTime
       pending.isRepetition = state.fuser.isRepetition
     case .imu(let place, _), .air(let place, _):
       let finding = state.fuser.finding(of: place)
       if finding != state.told[place] {
         state.told[place] = finding
-        pending.finding = (place, finding)
+        pending.finding = (state.monitors[place], finding)
       }
     case .field, .supply: break
     }
@@ -180,7 +235,7 @@ public final class FusionLog: Sendable {
     if pending.hasFusionRun { fusionRun.deliver() }
     if pending.hasLastState { lastState.deliver() }
     pending.run?.deliver()
-    if let finding = pending.finding { monitors[finding.place].setWarning(about: .finding, finding.text) }
+    if let (monitor, text) = pending.finding { monitor.setWarning(about: .finding, text) }
   }
 
   /// Passes each input with its instant to the observer, on the thread that took the input. Inputs may come slightly
@@ -188,13 +243,13 @@ public final class FusionLog: Sendable {
   /// because it does not have the earlier inputs.
   func observe(_ receive: @escaping @Sendable (FusionInput, MonotonicInstant) -> Void) -> Subscription {
     let observer = Observer(receive)
-    let begin = state.withLock { state -> MonotonicInstant? in
+    let begin = state.withLock { state -> (FusionInput, MonotonicInstant)? in
       state.observers.append(observer)
       guard state.fuser.isUnderWay else { return nil }
       state.at = max(clock.now, state.at + FusionLog.leastBetweenInputs)
-      return state.at
+      return (.begin(knowledge(state)), state.at)
     }
-    if let begin { receive(.begin(knowledge), begin) }
+    if let (input, instant) = begin { receive(input, instant) }
     return Subscription { [self] in state.withLock { $0.observers.removeAll { $0 === observer } } }
   }
 
@@ -204,12 +259,11 @@ public final class FusionLog: Sendable {
     let begin = FusionInput.begin(FusionKnowledge())
     // All this is one step, because the last client may leave at any moment, and a run without clients would not end.
     let (hasLastState, pending) = state.withLock { state -> (Bool, Pending?) in
-      lastTime.stated = nil
+      state.statedTime = nil
       state.remembered = nil
       let hasLastState = lastState.stage(nil)
-      guard state.fuser.isUnderWay, state.takes(begin) else { return (hasLastState, nil) }
-      state.at = max(now, state.at + FusionLog.leastBetweenInputs)
-      return (hasLastState, apply(begin, &state))
+      guard state.fuser.isUnderWay else { return (hasLastState, nil) }
+      return (hasLastState, append(begin, readAt: now, &state))
     }
     if hasLastState { lastState.deliver() }
     if let pending { finish(pending, begin) }

@@ -40,6 +40,14 @@ final class EnergyMeter: Sendable {
 
   deinit { end() }
 
+  /// Whether the meter measures these devices in this way.
+  func measures(
+    _ devices: [DeviceMonitor], _ description: SupplyMonitorDescription, _ reader: SupplyMonitorReader
+  ) -> Bool {
+    self.reader === reader && self.description == description
+      && self.devices.elementsEqual(devices, by: { $0 === $1 })
+  }
+
   func end() {
     lifetime.end()
     state.withLock { state in

@@ -1,5 +1,6 @@
 import HardwareIO
 import MonotonicTime
+import Publishing
 
 /// Switches off everything that a previous hub may have left on. It drives every power line first, and then puts chips
 /// and receivers without a switch to sleep.
@@ -42,7 +43,7 @@ public struct MakingSafe {
     var lines: [GPIOLineName: Group] = [:]
     var sleepers: [String: Group] = [:]
     for (index, hub) in hubs.enumerated() {
-      for entry in hub.entries {
+      for entry in hub.registry.value.entries {
         let step = (hub: index, id: entry.description.id, reader: entry.reader)
         if case .gpio(let line, _) = entry.description.power.switch {
           reports[index].hasPowerLines = true

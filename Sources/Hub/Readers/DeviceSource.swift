@@ -1,18 +1,15 @@
-import Fusion
 import HardwareIO
-import Publishing
 
-/// Provides the devices of a machine, and their fusion.
+/// Provides the devices of a machine.
 protocol DeviceSource: Sendable {
   /// The device that a description names.
   func device(_ description: DeviceDescription, on machine: Machine) -> BoardDevice
   /// The origin of a device: real, simulated or recorded.
   func origin(of description: DeviceDescription, on machine: Machine) -> DeviceStatus.Origin
-  /// Passes the devices' measurements to the log of a hub while the returned publisher exists. The publisher sends
-  /// states.
-  func fill(
-    _ log: FusionLog, from devices: [BoardDevice], _ receivers: ReceiverSelection, on machine: Machine
-  ) -> LazyPublisher<FusedState, Never>
+  /// Whether the inputs of the fusion come from a recording, and not from the devices.
+  var isPlayingInputs: Bool { get }
+  /// Receives the hub's log, once, before any of its devices is used.
+  func use(_ log: FusionLog)
 }
 
 /// Devices that are connected to the machine.
@@ -35,7 +32,7 @@ struct ConnectedDevices: DeviceSource {
     machine.hardware.isSimulated(description.path) ? .simulated : .real
   }
 
-  func fill(
-    _ log: FusionLog, from devices: [BoardDevice], _ receivers: ReceiverSelection, on machine: Machine
-  ) -> LazyPublisher<FusedState, Never> { Aggregator(devices, receivers, into: log).states(clock: machine.clock) }
+  var isPlayingInputs: Bool { false }
+
+  func use(_ log: FusionLog) {}
 }

@@ -1,5 +1,6 @@
 import Guarding
 import HardwareIO
+import MonotonicTime
 import Publishing
 
 /// The devices of earlier boards that were told to stop and have not stopped yet.
@@ -71,6 +72,58 @@ final class LeavingDevices: Sendable {
       // The new device has not been on yet, so it continues all totals of this one.
       if heir.id == monitor.id { heir.open(with: totals) }
       heir.startGate.open()
+    }
+  }
+}
+
+extension LeavingDevices {
+  /// Returns once the devices have stopped.
+  ///
+  /// - Parameter limit: the longest wait; `nil` for no limit
+  /// - Returns: the IDs of the devices that have not stopped; their supplies are cut
+  func areOff(within limit: Duration?, on machine: Machine) async -> [String] {
+    await LeavingDevices.areOff(devices, within: limit, on: machine)
+  }
+
+  /// Returns once devices that were told to stop have stopped.
+  static func areOff(_ ending: [any Device], within limit: Duration?, on machine: Machine) async -> [String] {
+    let clock = machine.supervisor.clock
+    let deadline = limit.map { clock.now + $0 }
+    // The last half second is for cutting supplies.
+    let late = await unended(ending, until: deadline.map { $0 + .milliseconds(-500) }, clock) { await $0.isOff() }
+    for reader in late { reader.cutSupply() }
+    let stuck = await unended(late, until: deadline, clock) { await $0.rail.isSettled() }
+    return late.isEmpty
+      ? []
+      : (late + stuck).map(\.monitor.id).reduce(into: []) { ids, id in
+        if !ids.contains(id) { ids.append(id) }
+      }
+  }
+
+  /// Waits for all readers at the same time.
+  ///
+  /// - Returns: the readers that did not end in time
+  private static func unended(
+    _ readers: [any Device], until deadline: MonotonicInstant?, _ clock: any MonotonicTimeSource,
+    _ end: @escaping @Sendable (any Device) async -> Void
+  ) async -> [any Device] {
+    await withTaskGroup(of: Int?.self) { group in
+      var unended = Set(readers.indices)
+      for (index, reader) in readers.enumerated() {
+        group.addTask {
+          await end(reader)
+          return Task.isCancelled ? nil : index
+        }
+      }
+      if let deadline {
+        group.addTask {
+          try? await clock.sleep(until: deadline, tolerance: nil)
+          return nil
+        }
+      }
+      while !unended.isEmpty, let ended = await group.next(), let index = ended { unended.remove(index) }
+      group.cancelAll()
+      return unended.sorted().map { readers[$0] }
     }
   }
 }

@@ -1,6 +1,7 @@
 import Devices
 import Fusion
 import Guarding
+import MonotonicTime
 import Publishing
 
 /// The fused receivers of a board, and the selected one. The state and all clients that read the receiver itself use
@@ -34,6 +35,13 @@ public final class ReceiverSelection: Sendable {
     // If no receiver is fused, one can still be read.
     candidates = fused.isEmpty ? Array(receivers.prefix(1)) : fused
     choice = Guarded(ReceiverChoice(count: entries.count))
+  }
+
+  /// Whether another selection has the same receivers at the same places.
+  func isLike(_ other: ReceiverSelection) -> Bool {
+    candidates.elementsEqual(other.candidates) {
+      $0.reader === $1.reader && $0.rank == $1.rank && $0.description == $1.description
+    }
   }
 
   /// The selected receiver; the preferred one until a receiver has reported.
@@ -70,6 +78,20 @@ public final class ReceiverSelection: Sendable {
       }
     }
     return Subscription { lifetime.end() }
+  }
+
+  /// The reports of the selected receiver. A subscription wakes all receivers.
+  func wakingEpochs(clock: any MonotonicTimeSource) -> LazyPublisher<GNSSObservation, Never> {
+    LazyPublisher(deriving: "epochs", clock: clock) { [self] (run) throws(Never) in
+      epochs(as: run.holders, wakes: true) { observation, _ in run.send(observation) }
+    }
+  }
+
+  /// The reports of the selected receiver while other clients keep it awake. A subscription wakes nothing.
+  func observedEpochs(clock: any MonotonicTimeSource) -> LazyPublisher<GNSSObservation, Never> {
+    LazyPublisher(deriving: "epochs", clock: clock) { [self] (run) throws(Never) in
+      epochs(as: run.holders, wakes: false) { observation, _ in run.send(observation) }
+    }
   }
 
   /// The output of the selected receiver while other clients keep it awake. Wakes nothing.

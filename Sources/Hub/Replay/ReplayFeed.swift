@@ -88,16 +88,9 @@ extension ReplayFeed: DeviceSource {
 
   func origin(of description: DeviceDescription, on machine: Machine) -> DeviceStatus.Origin { .recorded }
 
-  func fill(
-    _ log: FusionLog, from devices: [BoardDevice], _ receivers: ReceiverSelection, on machine: Machine
-  ) -> LazyPublisher<FusedState, Never> {
-    present.withLock { $0 = log }
-    guard hasInputs else { return Aggregator(devices, receivers, into: log).states(clock: machine.clock) }
-    return LazyPublisher(deriving: "state", clock: machine.clock) { (run) throws(Never) in
-      log.attach(run)
-      return Subscription { log.detach() }
-    }
-  }
+  var isPlayingInputs: Bool { hasInputs }
+
+  func use(_ log: FusionLog) { present.withLock { $0 = log } }
 }
 
 extension Machine {

@@ -20,7 +20,7 @@ extension Hub {
   /// The devices that dead reckoning needs; `nil` on a board without an inertial sensor for it.
   fileprivate var reckoning: LazyPublisher<Void, Never>? {
     let kinds = Set([StatePart.attitude]).kinds(on: board)
-    return kinds.isEmpty ? nil : powerLease(kinds)
+    return kinds.isEmpty ? nil : states.lease(on: [.attitude])
   }
 }
 
@@ -102,7 +102,7 @@ private final class BoundedFixes: Sendable {
     }
     guard let reckoning = hub.reckoning else { return }
     let holders = run.holders.map { $0.wanting([.attitude]) }
-    let states = hub.observedStates.subscribe(as: "reckoning", receiveValue: { [weak self] in self?.look(at: $0) })
+    let states = hub.states.fused.subscribe(as: "reckoning", receiveValue: { [weak self] in self?.look(at: $0) })
     let lease = reckoning.subscribe(as: holders, receiveValue: { _ in })
     let isTooLate = state.withLock { state in
       if state.isOver || state.lease != nil { return true }

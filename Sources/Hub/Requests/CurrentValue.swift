@@ -91,7 +91,7 @@ extension FusedState {
 extension Hub {
   /// The last known value of each part, however old.
   private func rememberedState(at now: MonotonicInstant) -> FusedState {
-    knownState(at: now).remembering(log.remembered)
+    knownState(at: now).remembering(states.log.remembered)
   }
 
   /// A publisher of one state. It wakes devices only if the known state does not meet the request. When the time of the

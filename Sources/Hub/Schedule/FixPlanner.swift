@@ -5,7 +5,7 @@ import Publishing
 
 /// Keeps receivers awake for scheduled fixes, and asleep in between.
 ///
-/// The planner outlives board files. A reload moves it to the hub in service, and does not change the time of any fix.
+/// A change of board does not change the time of any fix.
 /// Between two wakes there is one timer. One lease on the receivers covers all clients of a wake and names them, so the
 /// receivers' holders change once for all clients and not once for each.
 ///
@@ -56,7 +56,6 @@ final class FixPlanner: Sendable {
     var plan = SchedulePlan()
     var members: [ID: Member] = [:]
     var lastID = 0
-    /// The hub in service; `nil` while board files are exchanged.
     weak var hub: Hub?
     /// The lease on receivers, while they should be awake.
     var lease: Subscription?
@@ -177,24 +176,28 @@ final class FixPlanner: Sendable {
     work()
   }
 
-  // MARK: The hub
+  // MARK: The board
 
-  /// Continues with another hub in service.
-  func enter(_ hub: Hub) {
+  /// Serves the hub's clients from now on.
+  func begin(on hub: Hub) { state.withLock { $0.hub = hub } }
+
+  /// Continues with the devices of another board. The leases have moved to them already.
+  func boardHasChanged(from old: DeviceRegistry, to new: DeviceRegistry) {
     state.withLock { state in
-      state.hub = hub
-      // The new hub may have different devices, whose monitors have no next wake yet.
+      // The new devices' monitors have no next wake yet.
       state.timing.wake = nil
+      if new.receivers !== old.receivers { state.trace = nil }
+      guard new.motion !== old.motion else { return }
+      for id in state.members.keys.sorted() {
+        if let motion = state.members[id]?.unwatch() { state.unwatched.append(motion) }
+      }
     }
     work()
   }
 
-  /// Records that a hub releases its devices.
-  ///
-  /// - Parameter isSucceeded: whether another hub takes its place, so that no client's fixes end
-  func leave(_ hub: Hub, isSucceeded: Bool) {
+  /// Ends all fixes.
+  func end() {
     state.withLock { state in
-      guard state.hub == nil || state.hub === hub else { return }
       state.hub = nil
       state.trace = nil
       endLease(&state, at: clock.now)
@@ -203,7 +206,7 @@ final class FixPlanner: Sendable {
       }
       if let states = state.states { state.ended.append(states) }
       state.states = nil
-      if !isSucceeded { state.isOver = true }
+      state.isOver = true
     }
     work()
   }
@@ -228,7 +231,7 @@ final class FixPlanner: Sendable {
         state.trace = trace
       }
       // Observe motion from now on, so that the next fix may repeat this one.
-      if state.members.values.contains(where: \.hasMoved) { hub.motion?.look() }
+      if state.members.values.contains(where: \.hasMoved) { hub.registry.value.motion?.look() }
       let effects = state.plan.receive(fix: fix, radiusMetres: radius, isHeldByOthers: isHeldByOthers, at: now)
       perform(effects, keeping: present, at: now, &state)
       advance(&state)
@@ -370,7 +373,7 @@ final class FixPlanner: Sendable {
               state: fix, schedule: member.schedule, degraded: degraded, due: due,
               isMet: degraded == nil || fix.suits(member.schedule), isStill: true)))
         // A motion detector that has lost its supply is silent too, so it must be read.
-        state.hub?.motion?.look()
+        state.hub?.registry.value.motion?.look()
       }
     }
   }
@@ -414,7 +417,7 @@ final class FixPlanner: Sendable {
       return .deliver(state.deliveries.filter { state.members[$0.id] != nil })
     }
     if !state.unwatched.isEmpty { return .end(state.unwatched.removeFirst()) }
-    if let motion = state.hub?.motion, let (id, member) = state.members.first(where: { $0.value.watch == nil }) {
+    if let motion = state.hub?.registry.value.motion, let (id, member) = state.members.first(where: { $0.value.watch == nil }) {
       state.lastWatch += 1
       state.members[id]?.watch = state.lastWatch
       return .watch(id, state.lastWatch, member.holders, motion)
@@ -488,7 +491,7 @@ final class FixPlanner: Sendable {
         member.run.finish(.finished)
       }
     case .listen(let hub):
-      let states = hub.observedStates.subscribe(as: "fixes", receiveValue: { [weak self] in self?.receive($0) })
+      let states = hub.states.fused.subscribe(as: "fixes", receiveValue: { [weak self] in self?.receive($0) })
       state.withLock { state in
         if state.hub === hub { state.states = states } else { state.ended.append(states) }
       }

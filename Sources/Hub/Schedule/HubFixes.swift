@@ -20,14 +20,11 @@ extension Hub {
 
   private var fixMonitors: [DeviceMonitor] { receivers.candidates.map(\.reader.monitor) }
 
-  /// The fused state while devices are awake. Wakes nothing.
-  var observedStates: LazyPublisher<FusedState, Never> { fused }
-
   /// Keeps the receivers awake.
   ///
   /// - Parameter holders: all clients whose fix is due
   func leaseForFixes(as holders: Holders) -> Subscription {
-    powerLease(Set([StatePart.position]).kinds(on: board)).subscribe(as: holders, receiveValue: { _ in })
+    states.lease(on: [.position]).subscribe(as: holders, receiveValue: { _ in })
   }
 
   /// Takes or ends leases of scheduled fixes.

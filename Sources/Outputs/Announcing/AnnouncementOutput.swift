@@ -55,7 +55,7 @@ public final class AnnouncementOutput: Service {
   }
 
   public func run() async throws {
-    let hubs = host.hub.subscribe(as: "announcements", receiveValue: { [self] in announce($0.board) })
+    let hubs = host.hub.registry.subscribe(as: "announcements", receiveValue: { [self] in announce($0.board) })
     try? await gracefulShutdown()
     hubs.cancel()
     replace(with: Present())

@@ -34,10 +34,10 @@ public final class BackgroundCalibration: Sendable {
     self.sink = sink
   }
 
-  /// Observes the magnetometers with a stored offset, of the hub and of each hub that replaces it.
+  /// Observes the magnetometers with a stored offset, after a change of board those of the new one.
   public func begin() {
     guard host.calibrations != nil else { return }
-    host.hub.subscribe(as: "calibration", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
+    host.hub.registry.subscribe(as: "calibration", receiveValue: { [weak self] in self?.follow($0.board) }).store(in: hubs)
   }
 
   public func end() {
@@ -45,10 +45,10 @@ public final class BackgroundCalibration: Sendable {
     devices.withLock { $0 }.end()
   }
 
-  private func follow(_ hub: Hub) {
+  private func follow(_ board: Board) {
     let lifetime = Lifetime()
-    for case .magnetometer(let chip) in hub.board.devices where begin(chip) {
-      hub.observedFields(of: chip.id)?.subscribe(
+    for case .magnetometer(let chip) in board.devices where begin(chip) {
+      host.hub.observedFields(of: chip.id).subscribe(
         as: "calibration", receiveValue: { [weak self] in self?.take($0, of: chip.id) }
       ).store(in: lifetime)
     }
@@ -98,7 +98,7 @@ public final class BackgroundCalibration: Sendable {
   }
 
   private func store(_ result: MagneticOffsetRefiner.Result, of id: String) {
-    guard let store = host.calibrations, let chip = host.hub.value.board.devices.first(where: { $0.id == id }) else {
+    guard let store = host.calibrations, let chip = host.hub.board.devices.first(where: { $0.id == id }) else {
       return
     }
     do throws(CalibrationRefusal) {

@@ -38,7 +38,7 @@ final class HubCalibration: Sendable {
           "you may not calibrate the hub's sensors: \(LocalRights.lack)", reason: .noPermission,
           nextStep: LocalRights.nextStep(for: "sensorhub calibrate \(kind.rawValue)"))
       }
-      let hub = host.hub.value
+      let hub = host.hub
       let chip = try hub.board.device(for: kind, named: id)
       let own = LocalRights.title(holder.label, connection.descriptor)
       let other = host.calibrator.withLock { calibrator in

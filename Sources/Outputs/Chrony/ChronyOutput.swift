@@ -19,12 +19,12 @@ public final class ChronyOutput: Service {
   }
 
   public func run() async throws {
-    let hubs = host.hub.subscribe(
+    let boards = host.hub.registry.subscribe(
       as: "chrony",
-      receiveValue: { [self] hub in
-        let new = hub.board.chronySocket.map { path in
+      receiveValue: { [self] devices in
+        let new = devices.board.chronySocket.map { path in
           let lastError = Guarded<Int32?>(nil)
-          return hub.clockOffsets.subscribe(
+          return host.hub.clockOffsets.subscribe(
             as: "chrony",
             receiveValue: { [self] in send($0, to: path, lastError) })
         }
@@ -34,7 +34,7 @@ public final class ChronyOutput: Service {
         }?.cancel()
       })
     try? await gracefulShutdown()
-    hubs.cancel()
+    boards.cancel()
     present.withLock { $0 }?.cancel()
   }
 

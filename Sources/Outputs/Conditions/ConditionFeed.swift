@@ -58,11 +58,10 @@ public final class ConditionFeed: Sendable {
     ofBoard.map { Entry(device: ConditionFeed.boardName, condition: $0, isWanted: false) }
   }
 
-  /// Checks the devices of this hub from now on, instead of those of the previous one.
-  func follow(_ hub: Hub) {
+  /// Checks these devices from now on, instead of those of the previous board.
+  func follow(_ monitors: [DeviceMonitor]) {
     let lifetime = Lifetime()
     let alarm = Alarm(clock: clock)
-    let monitors = hub.monitors
     let look = Coalesced(ConditionFeed.delay, clock: clock) { [weak self] in self?.look(at: monitors, alarm) }
     Subscription {
       look.end()

@@ -14,11 +14,11 @@ public final class ConditionOutput: Service {
   }
 
   public func run() async throws {
-    let log = ConditionLog(sink: sink, clock: host.hub.value.machine.clock)
+    let log = ConditionLog(sink: sink, clock: host.hub.machine.clock)
     let lines = host.conditions.changes.subscribe(as: "journal", receiveValue: { log.receive($0) })
-    let hubs = host.hub.subscribe(as: "conditions", receiveValue: { [host] hub in host.conditions.follow(hub) })
+    let boards = host.hub.registry.subscribe(as: "conditions", receiveValue: { [host] in host.conditions.follow($0.monitors) })
     try? await gracefulShutdown()
-    hubs.cancel()
+    boards.cancel()
     lines.cancel()
     host.conditions.end()
   }

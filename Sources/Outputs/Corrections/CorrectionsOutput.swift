@@ -44,15 +44,15 @@ public final class CorrectionsOutput: Service {
   }
 
   func begin() -> Subscription {
-    host.hub.subscribe(as: "corrections", receiveValue: { [self] in serve($0) })
+    host.hub.registry.subscribe(as: "corrections", receiveValue: { [self] in serve($0) })
   }
 
   func end() { replace(by: []) }
 
-  private func serve(_ hub: Hub) {
+  private func serve(_ devices: DeviceRegistry) {
     let old = supplies.withLock { $0 }
     replace(
-      by: hub.correctedReceivers.map { id, caster, corrections in
+      by: devices.correctedReceivers.map { id, caster, corrections in
         // An unchanged receiver keeps its client.
         if let same = old.first(where: { $0.client.corrections === corrections && $0.client.caster == caster }) {
           return same

@@ -36,7 +36,7 @@ extension HubHost {
       return nil
     }
     let isAnswered = Guarded(false)
-    return current(order.position).subscribe(
+    return hub.current(order.position).subscribe(
       as: holder,
       receiveValue: { [self] state in
         isAnswered.withLock { $0 = true }

@@ -22,10 +22,10 @@ public final class FenceOutput: Service {
   }
 
   public func run() async throws {
-    let hubs = host.hub.subscribe(
+    let hubs = host.hub.registry.subscribe(
       as: "fences",
-      receiveValue: { [host, sink, memory, file] hub in
-        host.fences.follow(hub, memory: memory, file: file) { [weak host] status in
+      receiveValue: { [host, sink, memory, file] _ in
+        host.fences.follow(host.hub, memory: memory, file: file) { [weak host] status in
           FenceOutput.write(status, to: sink)
           host?.fenceEvents.send(status)
         }

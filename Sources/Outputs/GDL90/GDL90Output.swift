@@ -20,7 +20,13 @@ public final class GDL90Output: Service {
 
   private let host: HubHost
   private let sink: JournalSink
-  private let present = Guarded<Lifetime?>(nil)
+  /// The target of the datagrams, and their subscription and socket.
+  private struct Present {
+    let target: UDPTarget
+    let lifetime: Lifetime
+  }
+
+  private let present = Guarded<Present?>(nil)
 
   public init(host: HubHost, sink: JournalSink) {
     self.host = host
@@ -28,22 +34,23 @@ public final class GDL90Output: Service {
   }
 
   public func run() async throws {
-    let hubs = host.hub.subscribe(as: "gdl90", receiveValue: { [self] in serve($0) })
+    let hubs = host.hub.registry.subscribe(as: "gdl90", receiveValue: { [self] in serve($0.board) })
     try? await gracefulShutdown()
     hubs.cancel()
     replace(with: nil)
   }
 
-  private func replace(with new: Lifetime?) {
+  private func replace(with new: Present?) {
     present.withLock { present in
       defer { present = new }
       return present
-    }?.end()
+    }?.lifetime.end()
   }
 
-  private func serve(_ hub: Hub) {
-    replace(with: nil)
-    guard let target = hub.board.gdl90 else { return }
+  private func serve(_ board: Board) {
+    guard let target = board.gdl90 else { return replace(with: nil) }
+    if present.withLock({ $0?.target == target }) { return }
+    let hub = host.hub
     let lifetime = Lifetime()
     let datagrams = SentenceDatagrams(
       to: target, traffic: host.traffic.nmea, sink: sink, title: "GDL 90", things: "messages")
@@ -61,7 +68,7 @@ public final class GDL90Output: Service {
       : hub.lastState.subscribe(as: holder, receiveValue: { if let state = $0 { send(state) } })
     states.store(in: lifetime)
     Subscription { datagrams.end() }.store(in: lifetime)
-    replace(with: lifetime)
+    replace(with: Present(target: target, lifetime: lifetime))
   }
 
   private static func due(_ state: FusedState, _ times: inout SendTimes) -> [GDL90Message] {

@@ -24,20 +24,22 @@ final class GPSDActivations: Sendable {
 
   private let property = MutableProperty(Activity())
   private let lifetime = Lifetime()
-  /// The subscriptions to the devices of the present hub.
+  /// The subscriptions to the devices of the present board.
   private let present = Guarded(Following())
   private let activity = Guarded(Activity())
 
   init(_ host: HubHost) {
-    host.hub.subscribe(as: "gpsd devices", receiveValue: { [weak self] in self?.follow($0) }).store(in: lifetime)
+    host.hub.registry.subscribe(
+      as: "gpsd devices", receiveValue: { [weak self, machine = host.hub.machine] in self?.follow($0, on: machine) }
+    ).store(in: lifetime)
   }
 
   /// The active devices, now and after each change.
   var changes: Property<Activity> { property.readOnly }
 
-  private func follow(_ hub: Hub) {
+  private func follow(_ devices: DeviceRegistry, on machine: Machine) {
     let lifetime = Lifetime()
-    let monitors = Dictionary(hub.monitors.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let monitors = Dictionary(devices.monitors.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let old = present.withLock { present in
       defer { present = Following(lifetime: lifetime, monitors: monitors) }
       return present
@@ -50,12 +52,11 @@ final class GPSDActivations: Sendable {
       activity.since = activity.since.filter { goesOn($0.key) }
       activity.identities = activity.identities.filter { goesOn($0.key) }
     }
-    let machine = hub.machine
-    for monitor in hub.monitors {
+    for monitor in devices.monitors {
       monitor.changes.subscribe(as: "gpsd devices", receiveValue: { [weak self] in self?.receive($0, on: machine) })
         .store(in: lifetime)
     }
-    for receiver in hub.receivers.candidates {
+    for receiver in devices.receivers.candidates {
       let id = receiver.description.id
       receiver.reader.identity.subscribe(
         as: "gpsd devices", receiveValue: { [weak self] identity in self?.change { $0.identities[id] = identity } }

@@ -95,7 +95,7 @@ final class GPSDMoments: Sendable {
   }
 
   private func write(_ fused: FusedState, _ state: inout State, to json: inout JSONWriter) {
-    let hub = host.hub.value
+    let hub = host.hub
     let device = hub.gpsdDevice
     let receiver = hub.receivers.taken?.reader.device
     let latest = receiver?.source.latest

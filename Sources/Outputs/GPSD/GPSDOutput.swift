@@ -40,7 +40,7 @@ final class GPSDOutput: StreamOutput {
     return session
   }
 
-  var hub: Hub { host.hub.value }
+  var hub: Hub { host.hub }
   var board: Board { hub.board }
   /// The time in seconds from one of the receiver's epochs to the next, as either group of clients has seen it; `nil`
   /// before the second epoch.

@@ -25,7 +25,7 @@ extension GPSDReport {
   /// the first one, without checking that it exists. The fused state of the IMU and the selected receiver is the last
   /// entry, as if one device had measured it.
   static func writePoll(_ host: HubHost, at now: MonotonicInstant, to json: inout JSONWriter) {
-    let hub = host.hub.value
+    let hub = host.hub
     let entries = entries(of: hub, at: now)
     let start = json.count
     json.beginObject()

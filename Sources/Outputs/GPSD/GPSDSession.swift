@@ -199,14 +199,14 @@ final class GPSDSession: StreamSession {
     }
     followMoments(watch)
     hold(\.states, subject.wantsPositions || watch.isForPolling) {
-      output.host.states(parts: output.board.gpsdParts).subscribe(
+      output.host.hub.state(parts: output.board.gpsdParts).subscribe(
         as: holder, receiveValue: { [weak self] in self?.send($0) })
     }
     followAttitudes(watch)
     followReceiver(watch)
     followSentences(watch)
     hold(\.offsets, watch.wantsOffsets) {
-      output.host.clockOffsets.subscribe(as: holder, receiveValue: { [weak self] in self?.send($0) })
+      output.host.hub.clockOffsets.subscribe(as: holder, receiveValue: { [weak self] in self?.send($0) })
     }
     let isSilenceTold = subject.isPositionTold
     let (isReminded, reminder) = state.withLock { state in
@@ -293,7 +293,7 @@ final class GPSDSession: StreamSession {
     let present = state.withLock { $0.epochsOf }
     if receiver?.id == present?.id, receiver?.path == present?.path { return }
     let new = receiver.map { receiver in
-      output.host.epochs(of: receiver.id).subscribe(
+      output.host.hub.epochs(of: receiver.id).subscribe(
         as: holder, receiveValue: { [weak self] in self?.send($0, of: receiver.path) })
     }
     let old = state.withLock { state in
@@ -310,7 +310,7 @@ final class GPSDSession: StreamSession {
     let source = watch.wantsSentences && !subject.isOfIMU ? subject.namedReceiver?.id ?? "" : nil
     if source == state.withLock({ $0.sentencesOf }) { return }
     let new = source.map { id in
-      (id.isEmpty ? output.host.sentences : output.host.sentences(of: id)).subscribe(
+      output.host.hub.sentences(of: id.isEmpty ? nil : id).subscribe(
         as: holder, receiveValue: { [weak self] in self?.send($0) })
     }
     let old = state.withLock { state in
@@ -329,7 +329,7 @@ final class GPSDSession: StreamSession {
     let present = state.withLock { $0.attitudeRate }
     if rate == present { return }
     let new = rate.map { rate in
-      output.host.attitudes(rateHz: rate.rateHz, besideReceiver: rate.rateHz != nil || rate.isForIMUAlone).subscribe(
+      output.host.hub.attitudes(rateHz: rate.rateHz, besideReceiver: rate.rateHz != nil || rate.isForIMUAlone).subscribe(
         as: holder, receiveValue: { [weak self] in self?.sendAttitude($0) })
     }
     // Begin the new subscription before ending the old one, so that a new rate causes no power cycle.

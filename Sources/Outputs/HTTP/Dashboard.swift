@@ -36,12 +36,12 @@ struct Dashboard {
   var routes: [HTTPRoute] {
     [
       .page("") { request, _ in
-        page(host.hub.value.board).response(to: request)
+        page(host.hub.board).response(to: request)
       },
       .document("openapi.yaml", "application/yaml", PackageResources.openapi_yaml),
       .document("grafana.json", "application/json", PackageResources.grafana_json),
       HTTPRoute(.get, RouterPath(Dashboard.mapPath)) { request, _ in
-        guard let path = host.hub.value.board.http?.tileFile else {
+        guard let path = host.hub.board.http?.tileFile else {
           throw HTTPError(.notFound, message: "this board has no map file; set 'tiles' in its board file to one")
         }
         return try await TileFile(path: path).response(to: request, on: threads)

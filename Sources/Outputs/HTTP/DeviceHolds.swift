@@ -64,7 +64,7 @@ final class DeviceHolds: Sendable {
     // requests may have come in the meantime.
     if let reason = entries.withLock({ DeviceHolds.refusal(of: user, $0) }) { throw Refusal(reason: reason) }
     let id = DeviceHolds.newIdentifier()
-    let lease = host.powerLease(of: device).subscribe(as: Holder(holder), receiveValue: { _ in })
+    let lease = host.hub.powerLease(of: device).subscribe(as: Holder(holder), receiveValue: { _ in })
     let end = clock.now + duration
     let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
     let refusal = entries.withLock { entries -> String? in

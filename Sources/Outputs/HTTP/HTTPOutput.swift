@@ -31,15 +31,15 @@ public final class HTTPOutput: Service {
   }
 
   public func run() async throws {
-    let (hubs, queue) = AsyncStream.makeStream(of: Hub.self)
-    let subscription = host.hub.subscribe(as: "http", receiveValue: { queue.yield($0) })
+    let (boards, queue) = AsyncStream.makeStream(of: Board.self)
+    let subscription = host.hub.registry.subscribe(as: "http", receiveValue: { queue.yield($0.board) })
     await withGracefulShutdownHandler {
       // The group is made for the first port and kept. Shutting down an event loop starts Dispatch, which would then
       // wake an idle hub again and again.
       lazy var group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
       var present: HTTPServing?
-      for await hub in hubs {
-        let offer = offer(of: hub.board)
+      for await board in boards {
+        let offer = offer(of: board)
         if let present, present.offer == offer {
           // An address that could not be opened before may be free now.
           present.reopen()

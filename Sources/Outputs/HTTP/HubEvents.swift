@@ -54,9 +54,9 @@ final class HubEvents: Sendable {
   /// Answers with one state that is recent enough: the last one, or else a new one for which devices wake. If none
   /// arrives in time, the answer is the last known state.
   func response(to request: Request, _ context: HTTPContext, _ current: CurrentValue) throws -> Response {
-    try streams.response(to: request, context, of: host.current(current)) { [host] state in
+    try streams.response(to: request, context, of: host.hub.current(current)) { [host] state in
       var json = JSONWriter()
-      StateReport.write(state ?? host.hub.value.knownState(at: host.now), of: host, to: &json)
+      StateReport.write(state ?? host.hub.knownState(at: host.now), of: host, to: &json)
       return ByteBuffer(bytes: json.bytes)
     }
   }
@@ -87,9 +87,9 @@ final class HubEvents: Sendable {
     as holder: Holder, rateHz: Double?, parts: Set<StatePart>, _ lifetime: Lifetime, _ queue: EventQueue
   ) {
     // An epoch without satellites must not replace one with satellites.
-    let epochs = parts.kinds(on: host.hub.value.board).contains(.receiver) ? host.epochs : host.observedEpochs
+    let epochs = host.hub.epochs(wakes: parts.kinds(on: host.hub.board).contains(.receiver))
     epochs.compactMap { $0.sky.isEmpty ? nil : $0 }.throttled(
-      to: .nanoseconds(Int64(1e9 / (rateHz ?? host.hub.value.board.stateRateHz)))
+      to: .nanoseconds(Int64(1e9 / (rateHz ?? host.hub.board.stateRateHz)))
     ).subscribe(
       as: holder.wanting(parts),
       receiveValue: { [skies] epoch in
@@ -106,7 +106,7 @@ final class HubEvents: Sendable {
 extension StateReport {
   /// Writes a requested state, with the last status of the receiver's pulse, if any.
   static func write(_ state: FusedState, of host: HubHost, to json: inout JSONWriter) {
-    let pulse = host.hub.value.lastPulse.value
+    let pulse = host.hub.lastPulse.value
     let now = host.now
     write(state, to: &json) { json in
       guard let pulse else { return }

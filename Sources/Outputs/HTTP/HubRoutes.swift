@@ -23,7 +23,7 @@ enum HubRoutes {
       HTTPRoute(.get, "healthz") { request, _ in HTTPDocument.text("ok\n", to: request) },
       HTTPRoute(.get, "state", asking: HubRoutes.stateWords) { request, context in
         if let current = try HubRoutes.current(request) { return try events.response(to: request, context, current) }
-        let state = host.hub.value.knownState(at: host.now)
+        let state = host.hub.knownState(at: host.now)
         return HTTPDocument.json(to: request) { StateReport.write(state, of: host, to: &$0) }
       },
       HTTPRoute(.get, "events", asking: EventRequest.words) { request, context in
@@ -62,7 +62,7 @@ enum HubRoutes {
       HTTPRoute(.get, "holds") { request, _ in HTTPDocument.json(to: request) { HoldsReport.write(holds.all, to: &$0) }
       },
       HTTPRoute(.post, "devices/:id/hold", asking: ["for", "hold"]) { request, context in
-        let device = try device(context, host.hub.value)
+        let device = try device(context, host.hub)
         let seconds = try HTTPQuery.number("for", of: request, in: 1...DeviceHolds.longest) ?? 60
         let user = context.user
         if seconds > DeviceHolds.longestOfOthers, !hasToken, !user.isTrusted {
@@ -95,7 +95,7 @@ enum HubRoutes {
             HoldsReport.write(.init(id: String(id), device: name, holder: "", remaining: .zero), to: &json)
           }
         }
-        let device = try device(context, host.hub.value)
+        let device = try device(context, host.hub)
         guard let id else {
           throw HTTPError(
             .badRequest, message: "'hold' must be the id from the answer to /devices/\(device)/hold")

@@ -19,7 +19,7 @@ enum MetricsReport {
   private static let validity = Duration.seconds(12)
 
   static func text(_ host: HubHost) -> String {
-    let hub = host.hub.value
+    let hub = host.hub
     let now = host.now
     let wall = MetricsReport.unixSeconds
     let devices = hub.devices

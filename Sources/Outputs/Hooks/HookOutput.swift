@@ -53,9 +53,9 @@ public final class HookOutput: Service {
     let events = host.fenceEvents.subscribe(as: "hooks", receiveValue: { [weak self] in self?.heard($0) })
     let fences = host.fences.changes.subscribe(
       as: "hooks", receiveValue: { [weak self] in self?.forgetFences(but: $0) })
-    let hubs = host.hub.subscribe(as: "hooks", receiveValue: { [weak self] in self?.follow($0) })
+    let boards = host.hub.registry.subscribe(as: "hooks", receiveValue: { [weak self] _ in self?.follow() })
     try? await gracefulShutdown()
-    hubs.cancel()
+    boards.cancel()
     fences.cancel()
     events.cancel()
     replace(with: nil)
@@ -95,9 +95,10 @@ public final class HookOutput: Service {
     }
   }
 
-  // MARK: The hub in service
+  // MARK: The board in service
 
-  private func follow(_ hub: Hub) {
+  private func follow() {
+    let hub = host.hub
     let wanted = hub.board.hooks.filter { hook in
       guard isRoot, let program = hook.program else { return true }
       sink.write(
@@ -143,7 +144,7 @@ public final class HookOutput: Service {
 
   private func watch(_ monitors: [DeviceMonitor], _ isNothing: Bool) {
     guard !isNothing else { return replace(with: nil) }
-    let clock = host.hub.value.machine.clock
+    let clock = host.hub.machine.clock
     let lifetime = Lifetime()
     let alarm = Alarm(clock: clock)
     let look = Coalesced(HookOutput.delay, clock: clock) { [weak self] in self?.look(at: monitors, alarm) }

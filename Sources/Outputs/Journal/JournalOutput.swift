@@ -23,22 +23,22 @@ public final class JournalOutput: Service {
 
   public func run() async throws {
     let lifetime = Lifetime()
-    host.hub.subscribe(
+    host.hub.registry.subscribe(
       as: "journal",
-      receiveValue: { [self] hub in
-        let perHub = Lifetime()
+      receiveValue: { [self, hub = host.hub] devices in
+        let perBoard = Lifetime()
         // Log also the last events of devices that are being switched off.
-        for monitor in hub.leavingMonitors + hub.monitors {
+        for monitor in hub.leavingMonitors + devices.monitors {
           let log = DeviceLog(sink: sink)
-          monitor.changes.subscribe(as: "journal", receiveValue: { log.receive($0) }).store(in: perHub)
+          monitor.changes.subscribe(as: "journal", receiveValue: { log.receive($0) }).store(in: perBoard)
         }
-        if writesState ?? hub.board.journalsState {
+        if writesState ?? devices.board.journalsState {
           let mark = hub.origin.mark.map { "\($0)  " } ?? ""
           hub.state(rateHz: 1).subscribe(
             as: "journal", receiveValue: { [sink] in JournalOutput.write($0, mark, to: sink) }
-          ).store(in: perHub)
+          ).store(in: perBoard)
         }
-        present.withLock { $0 = perHub }
+        present.withLock { $0 = perBoard }
       }
     ).store(in: lifetime)
     try? await gracefulShutdown()

@@ -32,7 +32,7 @@ public final class FleetOutput: Service {
   }
 
   public func run() async throws {
-    let hubs = host.hub.subscribe(as: "mqtt", receiveValue: { [self] in serve($0) })
+    let hubs = host.hub.registry.subscribe(as: "mqtt", receiveValue: { [self] _ in serve(host.hub) })
     try? await gracefulShutdown()
     hubs.cancel()
     let session = state.withLock { state in
@@ -85,7 +85,7 @@ public final class FleetOutput: Service {
       state.hasBegun = true
       return session
     }
-    next?.begin(host.hub.value)
+    next?.begin(host.hub)
   }
 
   private func makeSession(_ hub: Hub) -> FleetSession? {

@@ -195,12 +195,12 @@ final class FleetPublisher: Sendable {
     json.beginObject()
     json.member("class", literal: "HEALTH")
     json.member("version", host.version)
-    json.member("board", Text.printable(host.hub.value.board.name))
-    if host.hub.value.origin != .real {
+    json.member("board", Text.printable(host.hub.board.name))
+    if host.hub.origin != .real {
       json.key("origin")
-      json.string(host.hub.value.origin.rawValue)
+      json.string(host.hub.origin.rawValue)
     }
-    json.member("page", host.hub.value.board.http?.pageAddress)
+    json.member("page", host.hub.board.http?.pageAddress)
     json.member("instance", run)
     json.key("viewers")
     json.beginArray()

@@ -61,8 +61,8 @@ final class OwnTracksFeed: Sendable {
         to: request, as: holder, receiveState: { _ in }, receiveFix: { [weak self] in self?.send($0) }
       ).store(in: lifetime)
     } else {
-      let states = host.observedStates
-      request.filtered(states, clock: host.hub.value.machine.clock).subscribe(
+      let states = host.hub.observedStates
+      request.filtered(states, clock: host.hub.machine.clock).subscribe(
         as: "owntracks", receiveValue: { [weak self] in self?.relay($0) }
       ).store(in: lifetime)
     }

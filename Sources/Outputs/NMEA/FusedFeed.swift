@@ -56,7 +56,7 @@ final class FusedFeed: Sendable {
   private func write(_ fused: FusedState, _ state: inout State) -> String {
     if fused.fix?.at != state.lastFix {
       state.lastFix = fused.fix?.at
-      if let epoch = host.hub.value.receivers.taken?.reader.device.source.latest, !epoch.sky.isEmpty {
+      if let epoch = host.hub.receivers.taken?.reader.device.source.latest, !epoch.sky.isEmpty {
         state.sky = epoch
       }
     }

@@ -12,8 +12,13 @@ import ServiceLifecycle
 public final class NMEADatagramOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
-  /// The subscriptions and sockets for the hub in service.
-  private let present = Guarded<Lifetime?>(nil)
+  /// The settings of the datagrams, and their subscriptions and sockets.
+  private struct Present {
+    let ports: [Board.NMEAPort]
+    let lifetime: Lifetime
+  }
+
+  private let present = Guarded<Present?>(nil)
 
   public init(host: HubHost, sink: JournalSink) {
     self.host = host
@@ -21,34 +26,36 @@ public final class NMEADatagramOutput: Service {
   }
 
   public func run() async throws {
-    let hubs = host.hub.subscribe(as: "datagrams", receiveValue: { [self] in serve($0) })
+    let hubs = host.hub.registry.subscribe(as: "datagrams", receiveValue: { [self] in serve($0.board) })
     try? await gracefulShutdown()
     hubs.cancel()
     replace(with: nil)
   }
 
-  private func replace(with new: Lifetime?) {
+  private func replace(with new: Present?) {
     present.withLock { present in
       defer { present = new }
       return present
-    }?.end()
+    }?.lifetime.end()
   }
 
-  private func serve(_ hub: Hub) {
-    replace(with: nil)
+  private func serve(_ board: Board) {
+    let ports = board.nmea.filter { $0.target != nil }
+    if present.withLock({ $0?.ports == ports }) { return }
     let lifetime = Lifetime()
-    for port in hub.board.nmea {
+    for port in ports {
       guard let target = port.target else { continue }
       let datagrams = SentenceDatagrams(to: target, traffic: host.traffic.nmea, sink: sink)
-      subscribe(datagrams, to: target, port.feed, hub).store(in: lifetime)
+      subscribe(datagrams, to: target, port.feed).store(in: lifetime)
       Subscription { datagrams.end() }.store(in: lifetime)
     }
-    replace(with: lifetime)
+    replace(with: Present(ports: ports, lifetime: lifetime))
   }
 
   private func subscribe(
-    _ datagrams: SentenceDatagrams, to target: UDPTarget, _ feed: Board.NMEAFeed, _ hub: Hub
+    _ datagrams: SentenceDatagrams, to target: UDPTarget, _ feed: Board.NMEAFeed
   ) -> Subscription {
+    let hub = host.hub
     let machine = TCPAddress(address: target.address, port: target.port).host
     let holder = Holder(
       "nmea udp \(target)", payer: target.interface == nil ? "nmea udp \(machine)" : "nmea udp \(target)")

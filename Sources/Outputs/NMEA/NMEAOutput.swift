@@ -79,9 +79,9 @@ private final class NMEASession: StreamSession {
     let holder = connection.peer.holder("nmea")
     switch output.feed.source {
     case .receiver:
-      output.host.sentences.subscribe(as: holder, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
+      output.host.hub.sentences.subscribe(as: holder, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
     case .fused:
-      output.host.states(parts: output.feed.parts).subscribe(
+      output.host.hub.state(parts: output.feed.parts).subscribe(
         as: holder, receiveValue: { [weak self] in self?.send($0) }
       )
       .store(in: lifetime)
@@ -95,7 +95,7 @@ private final class NMEASession: StreamSession {
   /// the pause for a loss of the fix.
   private func greet() {
     let silence = output.silence(since: latest?.at)
-    guard let fused = output.host.hub.value.presentState(at: output.host.now, within: silence),
+    guard let fused = output.host.hub.presentState(at: output.host.now, within: silence),
       fused.position != nil || fused.fix != nil
     else { return }
     let sentences = Array(FusedSentences.make(of: fused, only: output.feed.sentences).utf8)
@@ -112,7 +112,7 @@ private final class NMEASession: StreamSession {
   }
 
   /// The receiver's last epoch.
-  private var latest: GNSSObservation? { output.host.hub.value.receivers.taken?.reader.device.source.latest }
+  private var latest: GNSSObservation? { output.host.hub.receivers.taken?.reader.device.source.latest }
 
   /// Whether the receiver is silent. The position then counts as unknown.
   private func isSilent(_ now: MonotonicInstant) -> Bool {

@@ -10,8 +10,8 @@ import Recording
 final class ClientRecording: Sendable {
   private struct State {
     var recorder: SegmentRecorder?
-    var hubs: Subscription?
-    /// The subscriptions to the hub in service.
+    var boards: Subscription?
+    /// The subscriptions for the board in service.
     var listening: RecordingFeed.Listening?
     var isEnding = false
   }
@@ -47,19 +47,19 @@ final class ClientRecording: Sendable {
       library: "sensorhub \(host.version)", counters: RecordingCounters(),
       report: { [weak self] in self?.hear($0) })
     state.withLock { $0.recorder = recorder }
-    let hubs = host.hub.subscribe(
-      as: holder, receiveValue: { [weak self] in self?.listen(to: $0, by: feed, for: recorder.inbox) })
-    state.withLock { $0.hubs = hubs }
+    let boards = host.hub.registry.subscribe(
+      as: holder, receiveValue: { [weak self] _ in self?.listen(by: feed, for: recorder.inbox) })
+    state.withLock { $0.boards = boards }
     recorder.start()
   }
 
-  /// Starts to record a hub, and ends the recording of the previous one.
-  private func listen(to hub: Hub, by feed: RecordingFeed, for inbox: RecordInbox) {
+  /// Starts to record a board's devices, and ends the recording of the previous board's.
+  private func listen(by feed: RecordingFeed, for inbox: RecordInbox) {
     let before = state.withLock { state in
       defer { state.listening = nil }
       return state.listening
     }
-    let listening = feed.listen(to: hub, for: inbox, continuing: before)
+    let listening = feed.listen(for: inbox, continuing: before)
     let isTooLate = state.withLock { state in
       if !state.isEnding { state.listening = listening }
       return state.isEnding
@@ -77,7 +77,7 @@ final class ClientRecording: Sendable {
     }
     guard !last.isEnding else { return }
     // Devices that woke for this recording may sleep now, even if the client still reads slowly.
-    last.hubs?.cancel()
+    last.boards?.cancel()
     last.listening?.end()
     guard let recorder = last.recorder else { return isOver() }
     recorder.end { self.isOver() }

@@ -14,7 +14,7 @@ public final class RecorderOutput: Service {
   private struct Present {
     var settings: RecordSettings
     var recorder: SegmentRecorder
-    /// The subscriptions to the hub in service.
+    /// The subscriptions for the board in service.
     var listening: RecordingFeed.Listening
   }
 
@@ -25,7 +25,7 @@ public final class RecorderOutput: Service {
   }
 
   private struct State {
-    var hubs: Subscription?
+    var boards: Subscription?
     var present: Present?
     var leaving: [Leaving] = []
     /// Whether the output has ended. No recording may begin after that, because nothing would end it.
@@ -49,14 +49,14 @@ public final class RecorderOutput: Service {
   /// Starts recording. Call this before other services wake devices; otherwise a replay would lack the first inputs
   /// of the fusion.
   public func begin() {
-    let hubs = host.hub.subscribe(as: "recorder", receiveValue: { [self] in serve($0) })
-    state.withLock { $0.hubs = hubs }
+    let boards = host.hub.registry.subscribe(as: "recorder", receiveValue: { [self] in serve($0.board) })
+    state.withLock { $0.boards = boards }
   }
 
   public func run() async throws {
     try? await gracefulShutdown()
-    let hubs = state.withLock { $0.hubs }
-    hubs?.cancel()
+    let boards = state.withLock { $0.boards }
+    boards?.cancel()
     let last = state.withLock { state in
       state.isOver = true
       defer { state.present = nil }
@@ -75,20 +75,20 @@ public final class RecorderOutput: Service {
     for recorder in recorders { recorder.giveUp() }
   }
 
-  /// Starts to record a hub, and ends the recording of the previous one.
-  private func serve(_ hub: Hub) {
+  /// Starts to record a board's devices, and ends the recording of the previous board's.
+  private func serve(_ board: Board) {
     let before = state.withLock { $0.present }
-    let next = hub.board.record.map { settings in
+    let next = board.record.map { settings in
       let same = before.flatMap { $0.settings == settings ? $0 : nil }
-      if same == nil { before?.listening.end() }
       let recorder = same?.recorder ?? makeRecorder(settings)
       let feed = RecordingFeed(
         host: host, sink: sink, time: time, holder: "recorder", demand: settings.wakes ? .everything : .nothing)
       return Present(
         settings: settings, recorder: recorder,
-        listening: feed.listen(to: hub, for: recorder.inbox, continuing: same?.listening))
+        listening: feed.listen(for: recorder.inbox, continuing: same?.listening))
     }
-    if next == nil { before?.listening.end() }
+    // Another recorder begins before the previous one ends, so that no device is switched off in between.
+    if next?.recorder !== before?.recorder { before?.listening.end() }
     let isInTime = state.withLock { state in
       // `run` has already ended all recordings, and would not end this one.
       guard !state.isOver else { return false }

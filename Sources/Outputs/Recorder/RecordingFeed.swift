@@ -26,23 +26,26 @@ struct RecordingFeed: Sendable {
 
   /// The subscriptions that put a hub's data into an inbox.
   struct Listening: Sendable {
+    /// The subscriptions that depend on the board.
     fileprivate let lifetime: Lifetime
     fileprivate let devices: HubRecording
+    /// The subscription to states that keeps devices awake; `nil` if the recording does not.
+    fileprivate let states: Subscription?
 
     func end() {
       lifetime.end()
       devices.end()
+      states?.cancel()
     }
   }
 
-  /// Puts a hub's data into an inbox. An inbox gets the data of one hub at a time: from two hubs it would get shared
-  /// devices twice.
+  /// Puts the data of the board in service into an inbox.
   ///
-  /// - Parameter before: the feed of the previous hub for the same inbox, which this call ends; the output of shared
-  ///   receivers continues without a gap
-  func listen(to hub: Hub, for inbox: RecordInbox, continuing before: Listening? = nil) -> Listening {
+  /// - Parameter before: the feed of the previous board for the same inbox, which this call replaces. The output of
+  ///   shared receivers continues without a gap, and no shared device is switched off in between
+  func listen(for inbox: RecordInbox, continuing before: Listening? = nil) -> Listening {
+    let hub = host.hub
     before?.lifetime.end()
-    before?.devices.endButSentences()
     inbox.set(RecordedMetadata.records(hub.board, boardText: host.boardText, version: host.version, time: time))
     let lifetime = Lifetime()
     func hold(_ other: Lifetime) { Subscription { other.end() }.store(in: lifetime) }
@@ -52,26 +55,36 @@ struct RecordingFeed: Sendable {
     let devices = hub.record(
       to: RecordedDevices(inbox: inbox, systemClock: RecordedSystemClock(in: inbox, time: time)), as: holder,
       wakes: demand == .everything, continuing: before?.devices)
-    // This comes last, because it may start the fusion, and the recording must not miss any of its inputs.
-    followState(of: hub, for: inbox).store(in: lifetime)
-    return Listening(lifetime: lifetime, devices: devices)
+    // The states come last, because a subscription may start the fusion, and the recording must not miss any of its
+    // inputs.
+    if demand == .nothing { observeStates(for: inbox).store(in: lifetime) }
+    return Listening(lifetime: lifetime, devices: devices, states: before?.states ?? followStates(for: inbox))
   }
 
-  private func followState(of hub: Hub, for inbox: RecordInbox) -> Subscription {
-    let states = RecordedStates(in: inbox, time: time)
-    let receive = { @Sendable (state: FusedState) in
-      // After the last client has left, the state no longer describes the present.
-      if state.mode != .asleep { states.append(state) }
-    }
-    let rateHz = hub.board.stateRateHz
+  /// Records the states while other clients keep devices awake.
+  private func observeStates(for inbox: RecordInbox) -> Subscription {
+    let receive = recording(in: inbox)
+    return host.hub.observedStates
+      .throttled(to: .nanoseconds(Int64(1e9 / host.hub.board.stateRateHz)), clock: time.clock)
+      .subscribe(as: holder, receiveValue: receive)
+  }
+
+  /// Records the states and keeps the devices awake that they need; `nil` if the recording powers nothing.
+  private func followStates(for inbox: RecordInbox) -> Subscription? {
     let parts: Set<StatePart>
     switch demand {
-    case .nothing:
-      return hub.lastState.throttled(to: .nanoseconds(Int64(1e9 / rateHz)), clock: time.clock)
-        .subscribe(as: holder, receiveValue: { if let state = $0 { receive(state) } })
+    case .nothing: return nil
     case .parts(let chosen): parts = chosen
     case .everything: parts = .all
     }
-    return hub.state(rateHz: rateHz, parts: parts).subscribe(as: holder, receiveValue: receive)
+    return host.hub.state(rateHz: nil, parts: parts).subscribe(as: holder, receiveValue: recording(in: inbox))
+  }
+
+  private func recording(in inbox: RecordInbox) -> @Sendable (FusedState) -> Void {
+    let states = RecordedStates(in: inbox, time: time)
+    return { state in
+      // After the last client has left, the state no longer describes the present.
+      if state.mode != .asleep { states.append(state) }
+    }
   }
 }

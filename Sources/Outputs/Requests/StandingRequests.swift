@@ -62,8 +62,8 @@ public final class StandingRequestOutput: Service {
   public init(host: HubHost) { self.host = host }
 
   public func run() async throws {
-    let hubs = host.hub.subscribe(
-      as: "requests", receiveValue: { [host] hub in host.requests.follow(hub.board, on: host) })
+    let hubs = host.hub.registry.subscribe(
+      as: "requests", receiveValue: { [host] in host.requests.follow($0.board, on: host) })
     try? await gracefulShutdown()
     hubs.cancel()
     host.requests.end()

@@ -40,7 +40,7 @@ private final class SignalKSession: StreamSession {
   init(_ connection: StreamConnection, host: HubHost) {
     self.connection = connection
     self.host = host
-    context = SignalKVessel.context(mmsi: host.hub.value.board.signalK?.mmsi)
+    context = SignalKVessel.context(mmsi: host.hub.board.signalK?.mmsi)
   }
 
   func greet() {
@@ -91,7 +91,7 @@ private final class SignalKSession: StreamSession {
     let new = wanted.map { wanted in
       // Without a rate, the session takes every state and sends changed values.
       let states =
-        wanted.rateHz.map { host.state(rateHz: $0, parts: wanted.parts) } ?? host.states(parts: wanted.parts)
+        wanted.rateHz.map { host.hub.state(rateHz: $0, parts: wanted.parts) } ?? host.hub.state(parts: wanted.parts)
       return states.subscribe(
         as: connection.peer.holder("signalk"), receiveValue: { [weak self] in self?.send($0) })
     }
@@ -106,7 +106,7 @@ private final class SignalKSession: StreamSession {
 
   private func send(_ fused: FusedState) {
     guard fused.mode != .asleep else { return }
-    let lastKnown = fused.position == nil ? host.hub.value.lastKnownPosition : nil
+    let lastKnown = fused.position == nil ? host.hub.lastKnownPosition : nil
     state.withLock { state in
       let values = state.subscriptions.take(fused, lastKnown: lastKnown)
       guard !values.isEmpty else { return }

@@ -8,7 +8,7 @@ import Publishing
 public enum DevicesReport {
   /// Writes the devices of the hub in service, and the problem of the board file, if any.
   static func write(_ host: HubHost, to json: inout JSONWriter) {
-    write(host.hub.value.devices, and: host.conditions.ofBoard, at: host.now, to: &json)
+    write(host.hub.devices, and: host.conditions.ofBoard, at: host.now, to: &json)
   }
 
   public static func write(

@@ -13,23 +13,18 @@ extension HubHost {
     to request: ViewRequest, as holder: Holder, receiveState: @escaping @Sendable (FusedState) -> Void,
     receiveFix: @escaping @Sendable (RequestedFix) -> Void
   ) -> Subscription {
-    let clock = hub.value.machine.clock
+    let clock = hub.machine.clock
     switch request.form {
     case .states(let rateHz, let parts):
-      let states = state(rateHz: rateHz, parts: parts)
+      let states = hub.state(rateHz: rateHz, parts: parts)
       return request.filtered(states, clock: clock).subscribe(as: holder, receiveValue: receiveState)
     case .current(let value):
-      return current(value).subscribe(as: holder, receiveValue: receiveState)
+      return hub.current(value).subscribe(as: holder, receiveValue: receiveState)
     case .fixes(let schedule):
-      return request.filtered(fixes(on: schedule), clock: clock).subscribe(as: holder, receiveValue: receiveFix)
+      return request.filtered(hub.fixes(on: schedule), clock: clock).subscribe(as: holder, receiveValue: receiveFix)
     case .bounded(let metres, let within):
-      let fixes = fixes(errorMetres: metres, within: within)
+      let fixes = hub.fixes(errorMetres: metres, within: within)
       return request.filtered(fixes, clock: clock).subscribe(as: holder, receiveValue: receiveFix)
     }
-  }
-
-  /// One state that is recent enough, from the hub in service when the subscription begins.
-  func current(_ request: CurrentValue) -> Deferred<FusedState, Never> {
-    Deferred { [hub] _ in hub.value.current(request) }
   }
 }

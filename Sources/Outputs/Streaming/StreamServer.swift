@@ -25,9 +25,9 @@ public final class StreamServer: Service {
     func suits(_ kind: StreamKind, _ socket: TCPAddress) -> Bool { self.kind == kind && port?.socket == socket }
   }
 
-  /// The ports of one hub.
+  /// The ports of one board.
   private struct Ports {
-    var hub: Hub
+    var devices: DeviceRegistry
     var listeners: [Listener]
     /// Log lines about ports that were opened, or could not be opened.
     var reports: [(priority: JournalSink.Priority, text: String)] = []
@@ -76,7 +76,7 @@ public final class StreamServer: Service {
       .gpsd: GPSDOutput(host: host), .signalK: SignalKOutput(host: host),
     ]
     folder = try StreamServer.folder(of: path)
-    firstPorts = StreamServer.openPorts(of: host.hub.value, host, replacing: [])
+    firstPorts = StreamServer.openPorts(of: host.hub.registry.value, host, replacing: [])
     do throws(SocketError) {
       fixed = try StreamServer.listen(path, in: folder)
     } catch {
@@ -121,14 +121,14 @@ public final class StreamServer: Service {
   }
 
   public func run() async throws {
-    let ports = host.hub.subscribe(as: "ports", receiveValue: { [wake] _ in wake.raise() })
+    let boards = host.hub.registry.subscribe(as: "ports", receiveValue: { [wake] _ in wake.raise() })
     let error = DetachedThread.start("clients") { [self] in
       serve()
       hasEnded.value = true
     }
     guard error == 0 else { throw SocketError.system(path: path.state, doing: "starting a thread for", errno: error) }
     try? await gracefulShutdown()
-    ports.cancel()
+    boards.cancel()
     stop.set()
     // This is a separate task, because the sockets must be closed and removed even if the current task is cancelled.
     await Task { [hasEnded] in for await ended in hasEnded.readOnly.values(as: "clients") where ended { break } }.value
@@ -149,9 +149,9 @@ public final class StreamServer: Service {
       recordings.waitForEnds()
     }
     while true {
-      let hub = host.hub.value
-      if hub !== ports.hub {
-        ports = StreamServer.openPorts(of: hub, host, replacing: ports.listeners)
+      let devices = host.hub.registry.value
+      if devices !== ports.devices {
+        ports = StreamServer.openPorts(of: devices, host, replacing: ports.listeners)
         report(ports)
         missing.set(isMissing: ports.isIncomplete)
         // A client that may no longer connect may not stay either.
@@ -161,7 +161,7 @@ public final class StreamServer: Service {
       } else if isRetryDue {
         isRetryDue = false
         let said = Set(ports.reports.map(\.text))
-        ports = StreamServer.openPorts(of: hub, host, replacing: ports.listeners)
+        ports = StreamServer.openPorts(of: devices, host, replacing: ports.listeners)
         report(ports, unless: said)
         missing.set(isMissing: ports.isIncomplete)
       }
@@ -229,9 +229,9 @@ public final class StreamServer: Service {
 
   /// Opens the ports of a board file. Unchanged ports stay open. The other present ports are closed first, because a
   /// new port may need the address of one of them.
-  private static func openPorts(of hub: Hub, _ host: HubHost, replacing present: [Listener]) -> Ports {
-    var ports = Ports(hub: hub, listeners: [])
-    let wanted = StreamServer.ports(of: hub.board, host, replacing: present.compactMap(\.port))
+  private static func openPorts(of devices: DeviceRegistry, _ host: HubHost, replacing present: [Listener]) -> Ports {
+    var ports = Ports(devices: devices, listeners: [])
+    let wanted = StreamServer.ports(of: devices.board, host, replacing: present.compactMap(\.port))
     for listener in present where !wanted.contains(where: { listener.suits($0.kind, $0.port.socket) }) {
       close(listener.descriptor)
     }
@@ -360,7 +360,7 @@ public final class StreamServer: Service {
     guard port.endpoint.admits(address) else {
       return "its address is not in a network that the board file allows"
     }
-    let ports = kind == .nmea ? max(host.hub.value.board.nmea.count { $0.endpoint != nil }, 1) : 1
+    let ports = kind == .nmea ? max(host.hub.board.nmea.count { $0.endpoint != nil }, 1) : 1
     let places = min(port.endpoint.clients ?? .max, max(budget.streamPort / ports, 1))
     let guests = clients.indices.filter { clients[$0].kind == kind && clients[$0].port?.endpoint == port.endpoint }
     let admission = Admission(

@@ -127,7 +127,7 @@ struct Replay: ParsableCommand {
     // A recording contains the inputs of the fusion. A log contains only the sentences of its receiver, so the
     // subscription must name parts to start the fusion.
     let parts: Set<StatePart> = input.isLog ? .all : []
-    let states = (stateRate?.states(of: host, parts: parts) ?? host.state(rateHz: nil, parts: parts))
+    let states = (stateRate?.states(of: host, parts: parts) ?? host.hub.state(rateHz: nil, parts: parts))
       .subscribe(as: "replay", receiveValue: { lines.append($0) })
     defer { states.cancel() }
     let boards = stage.boards.subscribe(as: "replay", receiveValue: { host.serveReplay(on: $0) })

@@ -57,7 +57,7 @@ struct ReplayService: Sendable {
 
   func run() async throws {
     let signals = try SignalListener(onTerminate: { [group] in group.end() }, onReload: {})
-    let board = host.hub.value.board
+    let board = host.hub.board
     sink.write(.warning, "REPLAY: clients get recorded values, not live measurements")
     sink.write(.notice, "sensorhub \(SensorHub.version): replaying board '\(board.name)', state on \(path.state)")
     let services = ServiceGroup(

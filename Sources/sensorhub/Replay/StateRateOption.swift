@@ -24,8 +24,8 @@ enum StateRateOption: ExpressibleByArgument {
   /// - Parameter parts: the requested parts
   func states(of host: HubHost, parts: Set<StatePart>) -> Deferred<FusedState, Never> {
     switch self {
-    case .hertz(let rate): host.state(rateHz: rate, parts: parts)
-    case .all: host.states(parts: parts)
+    case .hertz(let rate): host.hub.state(rateHz: rate, parts: parts)
+    case .all: host.hub.state(parts: parts)
     }
   }
 }

@@ -16,12 +16,12 @@ enum DocumentTarget {
     let host = HubHost(Hub(board: board, hardware: NoHardware()), version: "1")
     requireMetrics(MetricsReport.text(host))
     var json = JSONWriter()
-    DevicesReport.write(host.hub.value.devices, at: host.now, to: &json)
+    DevicesReport.write(host.hub.devices, at: host.now, to: &json)
     requireJSONLines(json.bytes)
     require(
       String(decoding: json.bytes, as: UTF8.self).unicodeScalars.allSatisfy { $0 == "\n" || !Text.isHidden($0) },
       "a list of devices in which something hides")
-    host.hub.value.shutDown()
+    host.hub.shutDown()
   }
 
   // MARK: Pages

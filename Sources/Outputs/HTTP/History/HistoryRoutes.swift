@@ -36,7 +36,7 @@ struct HistoryRoutes {
       HTTPRoute(.get, "history/power", asking: HistoryQuery.words) { request, context in
         let catalogue = try history.catalogue()
         let query = try query(request, everySeconds: "0")
-        let ids = Set(history.host.hub.value.devices.map(\.id))
+        let ids = Set(history.host.hub.devices.map(\.id))
         return try await json(to: request) { json in
           let page = catalogue.power(
             of: ids, in: query.times, limit: query.limit, isStopped: history.stop(for: context.channel))
@@ -53,7 +53,7 @@ struct HistoryRoutes {
 
   private func query(_ request: Request, everySeconds: Substring) throws -> HistoryQuery {
     // Recorded data and requests use the receiver's dates, because the board's clock may be wrong.
-    let offset = history.host.hub.value.lastClockOffset.value
+    let offset = history.host.hub.lastClockOffset.value
     let behind = offset.map { $0.receiverNanosecondsSince1970.clampedSum(-$0.systemNanosecondsSince1970) } ?? 0
     return try HistoryQuery(
       request, now: clinux_realtime_ns().clampedSum(behind), everySeconds: everySeconds,

@@ -34,7 +34,7 @@ final class RecordedHistory: Sendable {
 
   /// The folder in which the board in service records; `nil` if it does not record. A replay never records.
   static func folder(of host: HubHost) -> String? {
-    host.replay == nil ? host.hub.value.board.record?.path : nil
+    host.replay == nil ? host.hub.board.record?.path : nil
   }
 
   /// - Throws: 404 if the board records nothing

@@ -22,7 +22,7 @@ struct TrackDownload {
 
   func response(_ context: HTTPContext, _ query: HistoryQuery) throws -> Response {
     let slot = try history.takeSlot(for: context)
-    let name = history.host.hub.value.board.name
+    let name = history.host.hub.board.name
     let headers: HTTPFields = [
       .contentType: "application/gpx+xml", .cacheControl: "no-store",
       .contentDisposition: "attachment; filename=\"\(TrackDownload.fileName(query))\"",

@@ -1,0 +1,45 @@
+import Publishing
+
+/// The devices of the board in service.
+extension Hub {
+  /// The name of the board in protocols with only one device: the tty of the selected receiver, the IMU's bus without a
+  /// receiver, or `none`.
+  public var mainDevice: String { receivers.taken?.description.port ?? imuPath ?? "none" }
+
+  /// The bus of the preferred inertial sensor.
+  public var imuPath: String? { board.imu?.place.bus }
+
+  /// The receivers, and the selected one.
+  public var receivers: ReceiverSelection { registry.value.receivers }
+
+  /// The preferred receiver.
+  public var receiver: ReceiverReader? { receivers.candidates.first?.reader }
+
+  /// The preferred inertial sensor.
+  public var imu: IMUReader? { registry.value.imu }
+
+  public var monitors: [DeviceMonitor] { registry.value.monitors }
+
+  /// The monitors of devices of earlier boards that have not stopped yet.
+  public var leavingMonitors: [DeviceMonitor] { machine.leaving.devices.map(\.monitor) }
+
+  /// The supplies that could not be switched off, in words.
+  public var switchProblems: [String] { registry.value.switchProblems }
+
+  /// The IDs of devices whose power line the hub has never driven, so that the line is as the hub found it.
+  public var undrivenLines: [String] { registry.value.undrivenLines }
+
+  /// The present status of every device. Wakes nothing.
+  public var devices: [DeviceStatus] {
+    let registry = registry.value
+    let schedules = fixPlanner.reports(by: self)
+    return registry.entries.map { entry in
+      var status = entry.reader.monitor.status
+      if registry.receiver(status.id) != nil { status.schedules = schedules }
+      status.calibrations = entry.description.calibration?.entries ?? [:]
+      status.origin = machine.origin(of: entry.description)
+      if case .receiver(_, let reader) = entry { status.corrections = reader.corrections.status }
+      return status
+    }
+  }
+}

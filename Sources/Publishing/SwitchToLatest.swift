@@ -1,0 +1,66 @@
+import Guarding
+
+extension Publisher where Failure == Never {
+  /// Publishes the values of another publisher, which the latest value of this one determines.
+  ///
+  /// ```swift
+  /// let rate = settings.switchToLatest(by: \.rateHz) { clock.ticks(rateHz: $0.rateHz) }
+  /// ```
+  ///
+  /// The other publisher is replaced only when `key` changes. The new one is subscribed to before the old one is left,
+  /// so that an upstream that both need keeps running. No value of the old one follows a value of the new one.
+  /// Finishes when this publisher and then the last other one have finished.
+  public func switchToLatest<Key: Equatable & Sendable, NewOutput: Sendable>(
+    by key: @escaping @Sendable (Output) -> Key,
+    _ choose: @escaping @Sendable (Output) -> any Publisher<NewOutput, Never>
+  ) -> Deferred<NewOutput, Never> {
+    Deferred.deriving { (run) throws(Never) in
+      holdLatest(by: key, as: run.holders, receiveCompletion: { run.finish(.finished) }) { output, link in
+        choose(output).subscribe(
+          as: run.holders,
+          receiveValue: { value in
+            // The value is staged while the publisher cannot be replaced, which keeps the order.
+            if link.isCurrent(and: { run.stage(value) }) { run.deliver() }
+          },
+          receiveCompletion: { _ in if link.complete() == true { run.finish(.finished) } })
+      }
+    }
+  }
+
+  /// Holds the subscription that `hold` returns for the latest value. It is replaced when `key` changes: the new one is
+  /// made before the old one ends, so that what both keep running does not stop.
+  ///
+  /// ```swift
+  /// let lease = boards.holdLatest(by: \.receivers, as: holders) { $0.receivers.lease(as: holders) }
+  /// ```
+  public func holdLatest<Key: Equatable & Sendable>(
+    by key: @escaping @Sendable (Output) -> Key, as holders: Holders,
+    _ hold: @escaping @Sendable (Output) -> Subscription
+  ) -> Subscription {
+    holdLatest(by: key, as: holders, receiveCompletion: {}) { output, _ in hold(output) }
+  }
+
+  private func holdLatest<Key: Equatable & Sendable>(
+    by key: @escaping @Sendable (Output) -> Key, as holders: Holders,
+    receiveCompletion: @escaping @Sendable () -> Void,
+    _ hold: @escaping @Sendable (Output, CurrentSubscription.Link) -> Subscription
+  ) -> Subscription {
+    let current = CurrentSubscription(isExpected: false)
+    let present = Guarded<Key?>(nil)
+    let choices = subscribe(
+      as: holders,
+      receiveValue: { [weak current] output in
+        let key = key(output)
+        let isChange = present.withLock { present in
+          defer { present = key }
+          return present != key
+        }
+        if isChange { current?.replace(overlaps: true) { link in hold(output, link) } }
+      },
+      receiveCompletion: { [weak current] _ in if current?.close() == true { receiveCompletion() } })
+    return Subscription {
+      choices.cancel()
+      current.end()
+    }
+  }
+}
