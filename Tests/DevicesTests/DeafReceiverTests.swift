@@ -79,12 +79,12 @@ struct DeafReceiverTests {
     func close() {}
   }
 
-  /// A session, its warnings, and its stop signal.
+  /// A session, its reports, and its stop signal.
   private struct Bench {
     let clock = ManualClock()
     let port: TalkingPort
     let stop = StopSignal()
-    let warnings = Recorder<String?>()
+    let reports = SessionReports()
     let session: ReceiverSession
 
     init(isDeaf: Bool = false) {
@@ -98,9 +98,10 @@ struct DeafReceiverTests {
       let serial = SerialReceiver(
         port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
       session = ReceiverSession(
-        configuration, ReceiverMemory(), serial, suppliedSince: clock.now, warn: { [warnings] in warnings.append($0) },
-        receive: { _ in })
+        configuration, ReceiverMemory(), serial, suppliedSince: clock.now, delegate: reports)
     }
+
+    var warnings: Recorder<String?> { reports.warnings }
 
     /// Returns how long the end of the run takes, and whether the receiver sleeps afterwards.
     func end() throws -> (duration: Duration, isAsleep: Bool) {

@@ -12,18 +12,14 @@ final class SessionRig: Sendable {
     get { present.withLock { $0 } }
     set { present.withLock { $0 = newValue } }
   }
-  let observations = Recorder<GNSSObservation>()
-  let warnings = Recorder<String?>()
   /// The speed that each run found; `nil` if the run was told to stop before it found one.
   let started = Recorder<BaudRate?>()
   /// How each run has ended: "asleep", "awake" or the error.
   let ended = Recorder<String>()
-  /// The identities of the receiver, in the order in which the runs reported them.
-  let identities = Recorder<ReceiverIdentity?>()
+  /// The reports of all runs.
+  private let reports = SessionReports()
   /// The doubts about the receiver from other devices.
   let receiverHealth = ReceiverHealth()
-  /// The reasons and kinds of the receiver's restarts.
-  let restarts = Recorder<String?>()
   private let present: Guarded<ScriptedReceiver>
   private let configuration: ReceiverConfiguration
   private let keeping: KnowledgeKeeping
@@ -39,6 +35,11 @@ final class SessionRig: Sendable {
     suppliedSince = receiver.clock.now
   }
 
+  var observations: Recorder<GNSSObservation> { reports.observations }
+  var warnings: Recorder<String?> { reports.warnings }
+  var identities: Recorder<ReceiverIdentity?> { reports.identities }
+  var restarts: Recorder<String?> { reports.restarts }
+
   /// Begins a run.
   func start() throws {
     let stop = StopSignal()
@@ -49,10 +50,8 @@ final class SessionRig: Sendable {
       let serial = SerialReceiver(
         port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
       let session = ReceiverSession(
-        configuration, memory, serial, suppliedSince: suppliedSince, warn: { [warnings] in warnings.append($0) },
-        identified: { [identities] in identities.append($0) }, receiverHealth: receiverHealth,
-        restarted: { [restarts] in restarts.append($0) }, keeping: keeping,
-        receive: { [observations] in observations.append(copy $0) })
+        configuration, memory, serial, suppliedSince: suppliedSince, receiverHealth: receiverHealth,
+        keeping: keeping, delegate: reports)
       let end: String
       do throws(HardwareError) {
         let speed = try session.start()

@@ -64,21 +64,20 @@ struct ShortVisitTests {
   /// One run. It ends with its second epoch or a later one, whether the epoch is trusted or not.
   private func visit(
     _ port: Port, _ memory: ReceiverMemory, _ clock: ManualClock, epochs: Int = 2,
-    restarted: @escaping (String?) -> Void = { _ in }
+    restarts: Recorder<String?> = Recorder()
   ) throws -> [GNSSObservation] {
-    let (stop, found) = (StopSignal(), Recorder<GNSSObservation>())
+    let stop = StopSignal()
+    let reports = SessionReports(restarts) { count in
+      if count == epochs { stop.set() }
+    }
     let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor), clock: clock)
     let session = ReceiverSession(
-      ReceiverConfiguration(speed: .b9600), memory, receiver, suppliedSince: clock.now, warn: { _ in },
-      restarted: restarted,
-      receive: { observation in
-        found.append(copy observation)
-        if found.values.count == epochs { stop.set() }
-      })
+      ReceiverConfiguration(speed: .b9600), memory, receiver, suppliedSince: clock.now,
+      delegate: reports)
     #expect(try session.start() == .b9600)
     try session.run()
     _ = try session.end()
-    return found.values
+    return reports.observations.values
   }
 
   @Test func `a frozen receiver is trusted for a few runs, and then not until it moves`() throws {
@@ -99,7 +98,7 @@ struct ShortVisitTests {
     let (port, memory, said) = (Port(clock, searches: true), ReceiverMemory(), Recorder<String?>())
     for _ in 0..<6 where said.values.isEmpty {
       clock.advance(by: .seconds(900))
-      _ = try visit(port, memory, clock, epochs: 40) { said.append($0) }
+      _ = try visit(port, memory, clock, epochs: 40, restarts: said)
     }
     #expect(
       said.values.first??.contains(

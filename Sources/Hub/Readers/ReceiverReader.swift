@@ -75,32 +75,16 @@ public final class ReceiverReader: Sendable {
       // data lines.
       defer { port.close() }
       scope.acquiring()
-      let before = counted.present
-      var run = ReceiverRun(
+      let run = ReceiverRun(
         suppliedAt: suppliedSince,
         remembers: description.remembers, on: machine, scope.monitor)
+      let host = ReceiverSessionHost(copy scope, run, identification, corrections, counted)
       let receiver = SerialReceiver(
-        port: port, poller: scope.poller, clock: clock,
-        report: { counters in
-          counted.present = before + counters
-          run.look(counters)
-        },
+        port: port, poller: scope.poller, clock: clock, report: { host.look($0) },
         forward: { outputSubject.forward() }, corrections: corrections.queue)
       let session = ReceiverSession(
-        configuration, memory, receiver, suppliedSince: suppliedSince,
-        warn: { [monitor = scope.monitor] in monitor.setWarning(about: .configuration, $0) },
-        identified: { [monitor = scope.monitor] identity in
-          identification.answered(identity)
-          if let uniqueID = identity?.uniqueID { monitor.usageHistory.isOf(uniqueID) }
-        }, receiverHealth: receiverHealth,
-        isSuppliedAlone: { [scope = copy scope] in scope.isSuppliedAlone },
-        restarted: { [monitor = scope.monitor] in monitor.setWarning(about: .restart, $0) }, keeping: keeping,
-        chooseSleep: { [monitor = scope.monitor] in monitor.chooseSleep(of: $0) },
-        receive: { [scope = copy scope] observation in
-          identification.heard(receiver.speech)
-          corrections.take(observation)
-          scope.send(run.take(observation))
-        })
+        configuration, memory, receiver, suppliedSince: suppliedSince, receiverHealth: receiverHealth,
+        keeping: keeping, delegate: host)
       // Every exit path reports whether the receiver stays awake.
       var isAsleep = false
       defer {

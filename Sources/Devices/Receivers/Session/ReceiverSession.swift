@@ -15,15 +15,12 @@ public final class ReceiverSession {
   private let configuration: ReceiverConfiguration
   private let memory: ReceiverMemory
   private let receiver: SerialReceiver
+  private let delegate: any ReceiverSessionDelegate
+  /// Passes an epoch to the delegate.
   private let receive: (borrowing GNSSObservation) -> Void
-  private let warn: (String?) -> Void
-  private let identified: (ReceiverIdentity?) -> Void
-  private let restarted: (String?) -> Void
   private let receiverHealth: ReceiverHealth
   private let suppliedSince: MonotonicInstant
-  private let isSuppliedAlone: () -> Bool
   private let knowledge: KnowledgeOfRun
-  private let chooseSleep: (ReceiverDriver) -> ReceiverSleep?
   /// The sleep mode after this run while the supply stays on; `nil` for none. If the hub chooses the mode at the end of
   /// the run, this property is valid after `end()`.
   public private(set) var rest: ReceiverSleep?
@@ -38,43 +35,28 @@ public final class ReceiverSession {
   /// - Parameters:
   ///   - suppliedSince: when the receiver's supply was switched on; the receiver has been awake since, and may have
   ///     lost its data
-  ///   - warn: receives a warning about the receiver, or `nil` if there is none
-  ///   - identified: receives the identity from the receiver's answer, or `nil` if the receiver has not answered
   ///   - receiverHealth: the doubts of other sources about the receiver
-  ///   - isSuppliedAlone: whether the supply is on only for the receiver; otherwise the supply stays on, and cannot
-  ///     restart the receiver
-  ///   - restarted: receives the receiver's trouble and what is done about it, or `nil` when the receiver works again
   ///   - keeping: stores the receiver's satellite data while its supply is off
-  ///   - chooseSleep: returns the sleep mode while the supply stays on, `nil` for none; called at the end of the run if
-  ///     the configuration leaves the choice to the hub
   public init(
     _ configuration: ReceiverConfiguration, _ memory: ReceiverMemory, _ receiver: SerialReceiver,
-    suppliedSince: MonotonicInstant,
-    warn: @escaping (String?) -> Void, identified: @escaping (ReceiverIdentity?) -> Void = { _ in },
-    receiverHealth: ReceiverHealth = ReceiverHealth(), isSuppliedAlone: @escaping () -> Bool = { true },
-    restarted: @escaping (String?) -> Void = { _ in }, keeping: KnowledgeKeeping = .none,
-    chooseSleep: @escaping (ReceiverDriver) -> ReceiverSleep? = { _ in nil },
-    receive: @escaping (borrowing GNSSObservation) -> Void
+    suppliedSince: MonotonicInstant, receiverHealth: ReceiverHealth = ReceiverHealth(),
+    keeping: KnowledgeKeeping = .none, delegate: any ReceiverSessionDelegate
   ) {
     self.configuration = configuration
     self.memory = memory
     self.receiver = receiver
-    self.warn = warn
-    self.identified = identified
-    self.restarted = restarted
+    self.delegate = delegate
+    receive = { delegate.receive($0, from: receiver) }
     self.receiverHealth = receiverHealth
     knowledge = KnowledgeOfRun(keeping, memory, clock: receiver.clock, suppliedSince: suppliedSince)
     self.suppliedSince = suppliedSince
-    self.isSuppliedAlone = isSuppliedAlone
-    self.chooseSleep = chooseSleep
     rest = configuration.rest
     receiverHealth.forget()
     (restartPolicy, trouble, search) = (
       memory.present.restartPolicy.resumed, memory.present.trouble, memory.present.search
     )
-    self.receive = receive
     if memory.opened(DeviceNode(of: receiver.port.fileDescriptor)) {
-      identified(nil)
+      delegate.identified(nil)
       restartPolicy = RestartPolicy()
       search = FailedSearchDetector()
       note(nil)
@@ -136,7 +118,7 @@ public final class ReceiverSession {
   /// - Returns: whether the receiver sleeps, so that its supply may stay on
   public func end() throws(HardwareError) -> Bool {
     let expected = memory.present.receiver?.driver ?? configuration.driver
-    if configuration.choosesSleep { rest = chooseSleep(expected) }
+    if configuration.choosesSleep { rest = delegate.chooseSleep(of: expected) }
     if configuration.keepsKnowledge, rest == nil {
       saveKnowledge()
       return false
@@ -156,7 +138,7 @@ public final class ReceiverSession {
     if known == nil, !hasAsked {
       known = try configuration.driver.identify(channel, tries: 1)
       memory.present.receiver = known
-      if let known { identified(known.identity) }
+      if let known { delegate.identified(known.identity) }
     }
     guard var known else {
       warnAboutSleep(
@@ -168,18 +150,18 @@ public final class ReceiverSession {
     memory.present.lastSpeed = channel.speed
     if restores {
       try known.restore(channel)
-      if channel.isOverdue { warn("\(known.name): it did not answer, so its settings could not be restored") }
+      if channel.isOverdue { delegate.warn("\(known.name): it did not answer, so its settings could not be restored") }
       memory.present.receiver = known
       memory.present.lastSpeed = channel.speed
     }
-    if configuration.choosesSleep, known.driver != expected { rest = chooseSleep(known.driver) }
+    if configuration.choosesSleep, known.driver != expected { rest = delegate.chooseSleep(of: known.driver) }
     guard let rest else { return false }
     guard known.driver.sleeps(isSwitched: configuration.isSwitched).contains(rest) else {
-      warn("\(known.name): it cannot wake from the sleep mode '\(rest.rawValue)': choose another 'sleep'")
+      delegate.warn("\(known.name): it cannot wake from the sleep mode '\(rest.rawValue)': choose another 'sleep'")
       return false
     }
     guard try known.fallAsleep(rest, channel, configuration.settings) else {
-      warn("\(known.name): it was told to sleep ('\(rest.rawValue)'), but keeps sending")
+      delegate.warn("\(known.name): it was told to sleep ('\(rest.rawValue)'), but keeps sending")
       // Another receiver may be on the line by now, so the next run identifies it again.
       if configuration.driver == .auto { memory.present.receiver = nil }
       return false
@@ -209,7 +191,7 @@ public final class ReceiverSession {
     guard trouble == nil, let channel, let known = memory.present.receiver else { return }
     channel.endInOrder(by: receiver.clock.now + KnowledgeOfRun.savingTime)
     do throws(HardwareError) {
-      try knowledge.save(from: known, channel, isAlone: isSuppliedAlone())
+      try knowledge.save(from: known, channel, isAlone: delegate.isSuppliedAlone)
     } catch {
       // If the line is gone, the next attempt to open it reports that.
       return
@@ -221,11 +203,11 @@ public final class ReceiverSession {
   private func warnAboutConfiguration(_ known: any CommandedReceiver) {
     let ofKnowledge = configuration.keepsKnowledge ? [knowledge.problem].compactMap { $0 } : []
     let problems = memory.present.settingProblems + ofKnowledge
-    warn(problems.isEmpty ? nil : "\(known.name): " + problems.joined(separator: "; "))
+    delegate.warn(problems.isEmpty ? nil : "\(known.name): " + problems.joined(separator: "; "))
   }
 
   private func warnAboutSleep(_ text: String) {
-    if configuration.mustRest { warn(text) }
+    if configuration.mustRest { delegate.warn(text) }
   }
 
   /// Finds the speed of a receiver that was not heard before the reader was told to stop. A receiver that was told to
@@ -271,7 +253,7 @@ public final class ReceiverSession {
     guard let present else { return nil }
     let canBeTold = configuration.driver.takesCommands && channel != nil && memory.present.receiver != nil
     let advice = restartPolicy.advise(
-      present, at: now, canBeTold: canBeTold, isSwitched: configuration.isSwitched && isSuppliedAlone())
+      present, at: now, canBeTold: canBeTold, isSwitched: configuration.isSwitched && delegate.isSuppliedAlone)
     memory.present.restartPolicy = restartPolicy
     switch advice {
     case .wait: return nil
@@ -297,7 +279,7 @@ public final class ReceiverSession {
     if trouble == self.trouble { return }
     self.trouble = trouble
     memory.present.trouble = trouble
-    restarted(trouble)
+    delegate.restarted(trouble)
   }
 
   /// Restarts the receiver and configures it again.
@@ -432,13 +414,13 @@ public final class ReceiverSession {
     guard var known else {
       guard hasAsked else { return }
       memory.present.receiver = nil
-      identified(nil)
+      delegate.identified(nil)
       // If the board file requests nothing from the receiver, a missing answer needs no warning.
       let isMissed = configuration.driver != .auto || !configuration.settings.keys.isEmpty || configuration.mustRest
-      if isMissed { warn(ReceiverSession.unanswered(as: configuration.driver)) }
+      if isMissed { delegate.warn(ReceiverSession.unanswered(as: configuration.driver)) }
       return
     }
-    identified(known.identity)
+    delegate.identified(known.identity)
     var report = SettingReport()
     if let wokenFrom, !known.forgetsSettings(in: wokenFrom), !configuration.settings.restores { return }
     memory.present.firstSpeed = found
@@ -458,7 +440,7 @@ public final class ReceiverSession {
       // Another receiver has replaced the one that fell asleep.
       try other.askForUniqueID(channel)
       known = other
-      identified(known.identity)
+      delegate.identified(known.identity)
       report = SettingReport()
       try known.configure(configuration.settings, channel, &report)
     }
