@@ -23,12 +23,8 @@ public final class ReceiverMemory: Sendable {
     var asleepSupply: MonotonicInstant?
     /// The evidence that the receiver is frozen. One run may be too short to decide.
     var suspicion = FrozenOutputDetector()
-    /// The receiver's present search without success. One run may be too short to decide.
-    var search = FailedSearchDetector()
-    /// The restarts that were tried since the receiver last worked.
-    var restartPolicy = RestartPolicy()
-    /// The trouble that was reported last; `nil` if the receiver works.
-    var trouble: String?
+    /// The receiver's troubles and the restarts that were tried, at the end of the last run.
+    var troubles = TroubleMachine()
     /// The start of the supply period in which the hub last sent the receiver its earlier data.
     var givenSince: MonotonicInstant?
     /// The number of consecutive times that the receiver did not report its satellite data.

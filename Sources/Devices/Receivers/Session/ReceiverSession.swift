@@ -24,10 +24,7 @@ public final class ReceiverSession {
   /// The sleep mode after this run while the supply stays on; `nil` for none. If the hub chooses the mode at the end of
   /// the run, this property is valid after `end()`.
   public private(set) var rest: ReceiverSleep?
-  private var restartPolicy: RestartPolicy
-  private var search: FailedSearchDetector
-  /// The trouble that was reported last; `nil` if the receiver works.
-  private var trouble: String?
+  private var troubles: TroubleMachine
   private var channel: CommandChannel?
   /// Whether the receiver was asked for its identity, with enough time for an answer.
   private var hasAsked = false
@@ -52,14 +49,10 @@ public final class ReceiverSession {
     self.suppliedSince = suppliedSince
     rest = configuration.rest
     receiverHealth.forget()
-    (restartPolicy, trouble, search) = (
-      memory.present.restartPolicy.resumed, memory.present.trouble, memory.present.search
-    )
+    troubles = memory.present.troubles.resumed
     if memory.opened(DeviceNode(of: receiver.port.fileDescriptor)) {
       delegate.identified(nil)
-      restartPolicy = RestartPolicy()
-      search = FailedSearchDetector()
-      note(nil)
+      perform(troubles.replaced())
     }
     if memory.present.asleepSupply != suppliedSince { memory.present.asleep = nil }
     receiver.resume(memory.present.suspicion)
@@ -93,7 +86,7 @@ public final class ReceiverSession {
   public func run() throws(HardwareError) {
     defer {
       memory.present.suspicion = receiver.suspicion
-      memory.present.search = search.resumed
+      memory.present.troubles = troubles
     }
     while true {
       var restart: ReceiverRestart?
@@ -188,7 +181,7 @@ public final class ReceiverSession {
 
   /// Saves the receiver's data before its supply is switched off. A failure here only makes the next start slower.
   private func saveKnowledge() {
-    guard trouble == nil, let channel, let known = memory.present.receiver else { return }
+    guard troubles.reported == nil, let channel, let known = memory.present.receiver else { return }
     channel.endInOrder(by: receiver.clock.now + KnowledgeOfRun.savingTime)
     do throws(HardwareError) {
       try knowledge.save(from: known, channel, isAlone: delegate.isSuppliedAlone)
@@ -234,63 +227,46 @@ public final class ReceiverSession {
   // MARK: Restarting the receiver
 
   private func look(at observation: borrowing GNSSObservation) {
-    search.take(observation)
     knowledge.look(at: observation)
-    guard observation.fix.mode >= .twoDimensional, restartPolicy.tries > 0 || trouble != nil,
-      !receiverHealth.isContradicted(at: observation.at)
-    else { return }
-    restartPolicy.works(at: observation.at)
-    memory.present.restartPolicy = restartPolicy
-    if restartPolicy.hasRecovered { note(nil) }
+    let isContradicted = receiverHealth.isContradicted(at: observation.at)
+    perform(troubles.take(observation, isContradicted: isContradicted))
   }
 
   /// The kind of restart that is due, if the receiver is in trouble.
   private func dueRestart() -> ReceiverRestart? {
     let now = receiver.clock.now
-    let present =
-      receiver.fault.map { RestartPolicy.Trouble.frozen($0) }
-      ?? (receiverHealth.isContradicted(at: now) ? .contradicted : search.isVain(at: now) ? .search : nil)
-    guard let present else { return nil }
+    let isContradicted = receiverHealth.isContradicted(at: now)
+    guard let trouble = troubles.trouble(receiver.fault, isContradicted: isContradicted, at: now) else { return nil }
     let canBeTold = configuration.driver.takesCommands && channel != nil && memory.present.receiver != nil
-    let advice = restartPolicy.advise(
-      present, at: now, canBeTold: canBeTold, isSwitched: configuration.isSwitched && delegate.isSuppliedAlone)
-    memory.present.restartPolicy = restartPolicy
-    switch advice {
-    case .wait: return nil
-    case .restart(let restart):
-      let how =
-        restart == .power
-        ? "the hub switches its supply off and on"
-        : "the hub restarts it, "
-          + "\(restart.rawValue)"
-      note("\(present.text): \(how) (attempt \(restartPolicy.tries))")
-      return restart
-    case .hopeless:
-      note(
-        present.text
-          + (restartPolicy.tries > 0
-            ? ", also after \(restartPolicy.tries) restarts: check its antenna and its supply"
-            : ": only a command in its own protocol, or its supply switch, can restart it"))
-      return nil
-    }
+    return perform(
+      troubles.act(
+        on: trouble, at: now, canBeTold: canBeTold,
+        isSwitched: configuration.isSwitched && delegate.isSuppliedAlone))
   }
 
-  private func note(_ trouble: String?) {
-    if trouble == self.trouble { return }
-    self.trouble = trouble
-    memory.present.trouble = trouble
-    delegate.restarted(trouble)
+  /// Reports what has changed.
+  ///
+  /// - Returns: the restart that is due
+  @discardableResult
+  private func perform(_ effects: [TroubleMachine.Effect]) -> ReceiverRestart? {
+    var due: ReceiverRestart?
+    for effect in effects {
+      switch effect {
+      case .report(let trouble): delegate.restarted(trouble)
+      case .restart(let restart): due = restart
+      }
+    }
+    return due
   }
 
   /// Restarts the receiver and configures it again.
   ///
   /// - Returns: whether the receiver was restarted; `false` if the reader was told to stop
   private func startAnew(_ restart: ReceiverRestart) throws(HardwareError) -> Bool {
-    search = FailedSearchDetector()
     try knowledge.forget(of: memory.present.receiver, channel)
     guard restart != .power, let channel, let known = memory.present.receiver else {
       // The error ends this run, and the next run starts the receiver.
-      throw .unexpectedDevice("the receiver on \(receiver.port.name) does not work: \(trouble ?? "")")
+      throw .unexpectedDevice("the receiver on \(receiver.port.name) does not work: \(troubles.reported ?? "")")
     }
     let (before, first) = (channel.speed, memory.present.firstSpeed)
     try known.restart(restart, channel)
