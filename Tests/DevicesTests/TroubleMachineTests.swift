@@ -35,9 +35,9 @@ struct TroubleMachineTests {
     let effects = machine.act(on: .contradicted, at: second(0), canBeTold: true, isSwitched: false)
     let text = "it repeats one position while the inertial sensors move: the hub restarts it, hot (attempt 1)"
     #expect(effects == [.report(text), .restart(.hot)])
-    #expect(machine.act(on: .contradicted, at: second(1), canBeTold: true, isSwitched: false).isEmpty)
+    #expect(machine.act(on: .contradicted, at: second(1), canBeTold: true, isSwitched: false) == [])
     #expect(machine.reported == text)
-    #expect(work(&machine, 10..<70).isEmpty)
+    #expect(work(&machine, 10..<70) == [])
     #expect(work(&machine, 70..<90) == [.report(nil)])
     #expect(machine.reported == nil)
   }
@@ -46,19 +46,19 @@ struct TroubleMachineTests {
     var machine = TroubleMachine()
     let effects = machine.act(on: .frozen(.time), at: second(0), canBeTold: false, isSwitched: false)
     #expect(effects.count == 1 && machine.reported?.contains("can restart it") == true)
-    #expect(machine.act(on: .frozen(.time), at: second(1), canBeTold: false, isSwitched: false).isEmpty)
+    #expect(machine.act(on: .frozen(.time), at: second(1), canBeTold: false, isSwitched: false) == [])
   }
 
   @Test func `a contradicted position shows no recovery`() {
     var machine = TroubleMachine()
     _ = machine.act(on: .frozen(.time), at: second(0), canBeTold: false, isSwitched: false)
-    #expect(machine.take(fix(at: 1), isContradicted: true).isEmpty)
+    #expect(machine.take(fix(at: 1), isContradicted: true) == [])
     #expect(machine.take(fix(at: 2), isContradicted: false) == [.report(nil)])
   }
 
   @Test func `another receiver on the line begins without trouble`() {
     var machine = TroubleMachine()
-    #expect(machine.replaced().isEmpty)
+    #expect(machine.replaced() == [])
     _ = machine.act(on: .frozen(.position), at: second(0), canBeTold: true, isSwitched: true)
     #expect(machine.replaced() == [.report(nil)])
     let effects = machine.act(on: .frozen(.position), at: second(1), canBeTold: true, isSwitched: true)

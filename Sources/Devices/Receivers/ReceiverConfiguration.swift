@@ -48,16 +48,19 @@ public struct ReceiverConfiguration: Sendable {
   }
 
   /// The speeds in the board file, which are tried first.
-  var likelySpeeds: [BaudRate] {
-    [speed, settings.speed].compactMap { $0 }.reduce(into: []) { unique, speed in
-      if !unique.contains(speed) { unique.append(speed) }
-    }
-  }
+  var likelySpeeds: [BaudRate] { [speed, settings.speed].compactMap { $0 }.unique }
 
   /// The bytes that wake the receiver from any of its sleep modes.
   var wakingBytes: [UInt8] {
     let sleeps = rest.map { [$0] } ?? (choosesSleep ? driver.sleeps(isSwitched: isSwitched) : [])
     let calls = sleeps.map { driver.wakingBytes(from: $0) }
     return calls.indices.filter { calls.firstIndex(of: calls[$0]) == $0 }.flatMap { calls[$0] }
+  }
+}
+
+extension [BaudRate] {
+  /// The speeds in the same order, each only once.
+  var unique: [BaudRate] {
+    reduce(into: []) { unique, speed in if !unique.contains(speed) { unique.append(speed) } }
   }
 }

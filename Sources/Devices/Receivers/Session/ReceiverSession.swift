@@ -18,6 +18,7 @@ public final class ReceiverSession {
   private let delegate: any ReceiverSessionDelegate
   /// Passes an epoch to the delegate.
   private let receive: (borrowing GNSSObservation) -> Void
+  private let finder: ReceiverFinder
   private let receiverHealth: ReceiverHealth
   private let suppliedSince: MonotonicInstant
   private let knowledge: KnowledgeOfRun
@@ -44,6 +45,7 @@ public final class ReceiverSession {
     self.receiver = receiver
     self.delegate = delegate
     receive = { delegate.receive($0, from: receiver) }
+    finder = ReceiverFinder(configuration: configuration, memory: memory, receiver: receiver, receive: receive)
     self.receiverHealth = receiverHealth
     knowledge = KnowledgeOfRun(keeping, memory, clock: receiver.clock, suppliedSince: suppliedSince)
     self.suppliedSince = suppliedSince
@@ -67,10 +69,10 @@ public final class ReceiverSession {
     }
     let wokenFrom = memory.present.asleep
     let startedAt = receiver.clock.now
-    guard let found = try find(wokenFrom) else { return nil }
+    guard let found = try finder.find(asleep: wokenFrom) else { return nil }
     memory.present.asleep = nil
     memory.present.lastSpeed = found
-    let channel = CommandChannel(receiver, speed: found, receive: receive)
+    let channel = finder.channel(at: found)
     self.channel = channel
     if wokenFrom != nil, case let rest = ReceiverSession.wakingTime - (receiver.clock.now - startedAt), rest > .zero,
       try channel.listen(for: rest)
@@ -121,7 +123,7 @@ public final class ReceiverSession {
     guard configuration.driver.takesCommands, restores || rest != nil else { return false }
     let deadline = receiver.clock.now + CommandChannel.endingTime
     var open = channel
-    if open == nil { open = try hear(until: deadline) }
+    if open == nil { open = try finder.hear(until: deadline) }
     guard let channel = open else {
       warnAboutSleep("it could not be put to sleep: it sent nothing while it was on")
       return false
@@ -203,27 +205,6 @@ public final class ReceiverSession {
     if configuration.mustRest { delegate.warn(text) }
   }
 
-  /// Finds the speed of a receiver that was not heard before the reader was told to stop. A receiver that was told to
-  /// wake may still begin to send.
-  ///
-  /// - Returns: a channel at that speed; for a sleeping receiver that was not heard, a channel at the likeliest speed;
-  ///   otherwise `nil`
-  private func hear(until deadline: MonotonicInstant) throws(HardwareError) -> CommandChannel? {
-    receiver.poller = receiver.poller.unstoppable
-    let asleep = memory.present.asleep
-    let likely = likelySpeeds(asleep)
-    for speed in likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(2)) : likely {
-      guard case let left = deadline - receiver.clock.now, left > .zero else { break }
-      if try receiver.listen(at: speed, for: min(SerialReceiver.listeningTime, left), receive) == .heard {
-        return CommandChannel(receiver, speed: speed, receive: receive)
-      }
-    }
-    guard asleep != nil, let speed = likely.first else { return nil }
-    let channel = CommandChannel(receiver, speed: speed, receive: receive)
-    try channel.go(to: speed)
-    return channel
-  }
-
   // MARK: Restarting the receiver
 
   private func look(at observation: borrowing GNSSObservation) {
@@ -272,13 +253,7 @@ public final class ReceiverSession {
     try known.restart(restart, channel)
     receiverHealth.forget()
     if try channel.listen(for: ReceiverSession.startingTime) { return false }
-    var speed: BaudRate?
-    switch try listen(at: unique([before] + likelySpeeds(nil))) {
-    case .at(let found): speed = found
-    case .stopped: return false
-    case .nowhere: speed = try receiver.findSpeed(nil, receive: receive)
-    }
-    guard let speed else { return false }
+    guard let speed = try finder.find(restartedAt: before) else { return false }
     try channel.go(to: speed)
     try set(channel, nil, speed)
     // If the speed has not changed, the receiver may have kept its settings. Its speed without settings may then be
@@ -286,67 +261,6 @@ public final class ReceiverSession {
     if speed == before, let first { memory.present.firstSpeed = first }
     memory.present.lastSpeed = channel.speed
     return !channel.isStopped
-  }
-
-  // MARK: Finding the receiver
-
-  /// The speeds to try first.
-  private func likelySpeeds(_ asleep: ReceiverSleep?) -> [BaudRate] {
-    let known = memory.present
-    // The receiver may have forgotten its speed while it slept.
-    let keepsSpeed = asleep.map { known.receiver?.forgetsSettings(in: $0) == false } ?? false
-    let speeds = keepsSpeed ? [known.lastSpeed, known.firstSpeed] : [known.firstSpeed, known.lastSpeed]
-    return unique(speeds.compactMap { $0 } + configuration.likelySpeeds)
-  }
-
-  private func find(_ asleep: ReceiverSleep?) throws(HardwareError) -> BaudRate? {
-    let known = memory.present
-    let likely = likelySpeeds(asleep)
-    var found = Found.nowhere
-    if let asleep {
-      let own = known.receiver.map { $0.wakingBytes(from: asleep) } ?? configuration.driver.wakingBytes(from: asleep)
-      for _ in 0..<(own == nil ? 1 : 2) where found == .nowhere { found = try listen(at: likely, saying: own ?? []) }
-      if found == .nowhere, own == nil {
-        throw .unexpectedDevice(
-          "the receiver on \(receiver.port.name) sleeps ('\(asleep.rawValue)') until its supply is switched off and on, "
-            + "but other devices keep the supply on: give the receiver its own switch, or choose another 'sleep'")
-      }
-      if found == .nowhere, configuration.isSwitched {
-        memory.present.asleep = nil
-        throw .unexpectedDevice(
-          "the receiver on \(receiver.port.name) does not wake ('\(asleep.rawValue)'); the hub switches its "
-            + "supply off and on"
-        )
-      }
-    } else if configuration.sleepsSupplied, !configuration.isSwitched {
-      // An earlier hub may have left the receiver asleep. At a wrong speed the waking bytes are noise to the receiver,
-      // and it tolerates only a little noise, so only few speeds are tried.
-      let speeds = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
-      found = try listen(at: speeds, saying: configuration.wakingBytes)
-    }
-    if found == .nowhere { found = try listen(at: likely) }
-    switch found {
-    case .at(let speed): return speed
-    case .stopped: return nil
-    case .nowhere: return try receiver.findSpeed(nil, receive: receive)
-    }
-  }
-
-  private func unique(_ speeds: [BaudRate]) -> [BaudRate] {
-    speeds.reduce(into: []) { unique, speed in if !unique.contains(speed) { unique.append(speed) } }
-  }
-
-  private enum Found: Equatable { case at(BaudRate), nowhere, stopped }
-
-  private func listen(at speeds: [BaudRate], saying bytes: [UInt8] = []) throws(HardwareError) -> Found {
-    for speed in speeds {
-      switch try receiver.listen(at: speed, for: SerialReceiver.listeningTime, saying: bytes, receive) {
-      case .heard: return .at(speed)
-      case .stopped: return .stopped
-      case .nothing: break
-      }
-    }
-    return .nowhere
   }
 
   // MARK: Configuring the receiver
