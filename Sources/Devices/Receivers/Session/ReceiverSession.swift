@@ -7,6 +7,30 @@ import NMEA
 ///
 /// Use a session on one thread. A refusal by the receiver does not end the run.
 public final class ReceiverSession {
+  /// How far the session has come with a receiver that takes commands.
+  enum Phase {
+    /// The receiver was not heard yet.
+    case unheard
+    /// The receiver was heard, but was not asked for its identity with enough time for an answer.
+    case heard(CommandChannel)
+    /// The receiver was asked for its identity, with enough time for an answer.
+    case asked(CommandChannel)
+
+    var channel: CommandChannel? {
+      switch self {
+      case .unheard: nil
+      case .heard(let channel), .asked(let channel): channel
+      }
+    }
+
+    var hasAsked: Bool {
+      switch self {
+      case .unheard, .heard: false
+      case .asked: true
+      }
+    }
+  }
+
   /// The time from waking until the receiver accepts commands (u-blox M8 receiver description, 9.3).
   private static let wakingTime = Duration.milliseconds(500)
   /// Slightly less than the time from a restart until the receiver sends again.
@@ -19,6 +43,7 @@ public final class ReceiverSession {
   /// Passes an epoch to the delegate.
   private let receive: (borrowing GNSSObservation) -> Void
   private let finder: ReceiverFinder
+  private let setup: ReceiverSetup
   private let receiverHealth: ReceiverHealth
   private let suppliedSince: MonotonicInstant
   private let knowledge: KnowledgeOfRun
@@ -26,9 +51,7 @@ public final class ReceiverSession {
   /// the run, this property is valid after `end()`.
   public private(set) var rest: ReceiverSleep?
   private var troubles: TroubleMachine
-  private var channel: CommandChannel?
-  /// Whether the receiver was asked for its identity, with enough time for an answer.
-  private var hasAsked = false
+  private var phase = Phase.unheard
 
   /// - Parameters:
   ///   - suppliedSince: when the receiver's supply was switched on; the receiver has been awake since, and may have
@@ -48,6 +71,7 @@ public final class ReceiverSession {
     finder = ReceiverFinder(configuration: configuration, memory: memory, receiver: receiver, receive: receive)
     self.receiverHealth = receiverHealth
     knowledge = KnowledgeOfRun(keeping, memory, clock: receiver.clock, suppliedSince: suppliedSince)
+    setup = ReceiverSetup(configuration: configuration, memory: memory, knowledge: knowledge, delegate: delegate)
     self.suppliedSince = suppliedSince
     rest = configuration.rest
     receiverHealth.forget()
@@ -73,15 +97,28 @@ public final class ReceiverSession {
     memory.present.asleep = nil
     memory.present.lastSpeed = found
     let channel = finder.channel(at: found)
-    self.channel = channel
+    phase = .heard(channel)
     if wokenFrom != nil, case let rest = ReceiverSession.wakingTime - (receiver.clock.now - startedAt), rest > .zero,
       try channel.listen(for: rest)
     {
       return nil
     }
-    try set(channel, wokenFrom, found)
+    try setUp(channel, wokenFrom: wokenFrom, foundAt: found)
     memory.present.lastSpeed = channel.speed
     return channel.speed
+  }
+
+  /// Identifies and configures a receiver that was heard.
+  private func setUp(
+    _ channel: CommandChannel, wokenFrom: ReceiverSleep?, foundAt speed: BaudRate
+  ) throws(HardwareError) {
+    switch try setup.identify(channel, wokenFrom: wokenFrom) {
+    case .interrupted: phase = .heard(channel)
+    case .unanswered: phase = .asked(channel)
+    case .answered(let known):
+      phase = .asked(channel)
+      try setup.configure(known, channel, wokenFrom: wokenFrom, foundAt: speed)
+    }
   }
 
   /// Reads epochs until told to stop. Restarts the receiver if it does not work.
@@ -102,7 +139,7 @@ public final class ReceiverSession {
           self.receive(observation)
         })
       guard isOver, let restart else { return }
-      guard try startAnew(restart) else { return }
+      guard try restartReceiver(restart) else { return }
     }
   }
 
@@ -122,7 +159,7 @@ public final class ReceiverSession {
     let restores = configuration.settings.restores && (rest != nil || !configuration.isSwitched)
     guard configuration.driver.takesCommands, restores || rest != nil else { return false }
     let deadline = receiver.clock.now + CommandChannel.endingTime
-    var open = channel
+    var open = phase.channel
     if open == nil { open = try finder.hear(until: deadline) }
     guard let channel = open else {
       warnAboutSleep("it could not be put to sleep: it sent nothing while it was on")
@@ -130,15 +167,15 @@ public final class ReceiverSession {
     }
     channel.endInOrder(by: deadline)
     var known = memory.present.receiver
-    if known == nil, !hasAsked {
+    if known == nil, !phase.hasAsked {
       known = try configuration.driver.identify(channel, tries: 1)
       memory.present.receiver = known
       if let known { delegate.identified(known.identity) }
     }
     guard var known else {
       warnAboutSleep(
-        hasAsked
-          ? "it could not be put to sleep: " + ReceiverSession.unanswered(as: configuration.driver)
+        phase.hasAsked
+          ? "it could not be put to sleep: " + ReceiverSetup.unanswered(as: configuration.driver)
           : "it could not be put to sleep: it has not identified itself yet")
       return false
     }
@@ -176,14 +213,14 @@ public final class ReceiverSession {
   ///
   /// - Returns: whether the receiver sleeps
   public func endFailed() -> Bool {
-    guard configuration.sleepsSupplied, !configuration.isSwitched, channel != nil else { return false }
+    guard configuration.sleepsSupplied, !configuration.isSwitched, phase.channel != nil else { return false }
     // Ignore the error: `end()` has warned about failed steps, and without a line it fails at once.
     return (try? end()) ?? false
   }
 
   /// Saves the receiver's data before its supply is switched off. A failure here only makes the next start slower.
   private func saveKnowledge() {
-    guard troubles.reported == nil, let channel, let known = memory.present.receiver else { return }
+    guard troubles.reported == nil, let channel = phase.channel, let known = memory.present.receiver else { return }
     channel.endInOrder(by: receiver.clock.now + KnowledgeOfRun.savingTime)
     do throws(HardwareError) {
       try knowledge.save(from: known, channel, isAlone: delegate.isSuppliedAlone)
@@ -191,14 +228,7 @@ public final class ReceiverSession {
       // If the line is gone, the next attempt to open it reports that.
       return
     }
-    warnAboutConfiguration(known)
-  }
-
-  /// Reports all failed settings in one warning, or withdraws the warning.
-  private func warnAboutConfiguration(_ known: any CommandedReceiver) {
-    let ofKnowledge = configuration.keepsKnowledge ? [knowledge.problem].compactMap { $0 } : []
-    let problems = memory.present.settingProblems + ofKnowledge
-    delegate.warn(problems.isEmpty ? nil : "\(known.name): " + problems.joined(separator: "; "))
+    setup.reportProblems(of: known)
   }
 
   private func warnAboutSleep(_ text: String) {
@@ -218,7 +248,7 @@ public final class ReceiverSession {
     let now = receiver.clock.now
     let isContradicted = receiverHealth.isContradicted(at: now)
     guard let trouble = troubles.trouble(receiver.fault, isContradicted: isContradicted, at: now) else { return nil }
-    let canBeTold = configuration.driver.takesCommands && channel != nil && memory.present.receiver != nil
+    let canBeTold = configuration.driver.takesCommands && phase.channel != nil && memory.present.receiver != nil
     return perform(
       troubles.act(
         on: trouble, at: now, canBeTold: canBeTold,
@@ -243,9 +273,9 @@ public final class ReceiverSession {
   /// Restarts the receiver and configures it again.
   ///
   /// - Returns: whether the receiver was restarted; `false` if the reader was told to stop
-  private func startAnew(_ restart: ReceiverRestart) throws(HardwareError) -> Bool {
-    try knowledge.forget(of: memory.present.receiver, channel)
-    guard restart != .power, let channel, let known = memory.present.receiver else {
+  private func restartReceiver(_ restart: ReceiverRestart) throws(HardwareError) -> Bool {
+    try knowledge.forget(of: memory.present.receiver, phase.channel)
+    guard restart != .power, let channel = phase.channel, let known = memory.present.receiver else {
       // The error ends this run, and the next run starts the receiver.
       throw .unexpectedDevice("the receiver on \(receiver.port.name) does not work: \(troubles.reported ?? "")")
     }
@@ -255,92 +285,12 @@ public final class ReceiverSession {
     if try channel.listen(for: ReceiverSession.startingTime) { return false }
     guard let speed = try finder.find(restartedAt: before) else { return false }
     try channel.go(to: speed)
-    try set(channel, nil, speed)
+    try setUp(channel, wokenFrom: nil, foundAt: speed)
     // If the speed has not changed, the receiver may have kept its settings. Its speed without settings may then be
     // another one, so restore the known value.
     if speed == before, let first { memory.present.firstSpeed = first }
     memory.present.lastSpeed = channel.speed
     return !channel.isStopped
-  }
-
-  // MARK: Configuring the receiver
-
-  private static func unanswered(as driver: ReceiverDriver) -> String {
-    let commands = driver == .auto ? "commands of any known protocol" : "'\(driver.rawValue)' commands"
-    return "it does not answer \(commands), and keeps its present settings: check that this board's TX is connected "
-      + "to the receiver's RX; if noise on the line has blocked its input, switch it off and on"
-  }
-
-  /// Identifies the receiver. If a receiver has answered before, its protocol is tried first. If it does not answer,
-  /// all protocols of the configuration are tried.
-  private func identify(_ channel: CommandChannel) throws(HardwareError) -> (any CommandedReceiver)? {
-    if configuration.driver == .auto, let before = memory.present.receiver {
-      let known = try channel.expecting(before.driver) { () throws(HardwareError) in
-        try before.driver.identify(channel)
-      }
-      if known != nil || channel.isStopped { return known }
-      memory.present.receiver = nil
-    }
-    return try configuration.driver.identify(channel)
-  }
-
-  private func set(
-    _ channel: CommandChannel, _ wokenFrom: ReceiverSleep?, _ found: BaudRate
-  ) throws(HardwareError) {
-    var known = wokenFrom == nil ? nil : memory.present.receiver
-    if known == nil {
-      known = try identify(channel)
-      try known?.askForUniqueID(channel)
-      // A receiver that kept its supply may still have the settings of an earlier run. The value in memory has the
-      // settings from before the first change, so use that value.
-      if !configuration.isSwitched, let before = memory.present.receiver, let now = known, before.name == now.name,
-        !before.identity.isOther(than: now.identity)
-      {
-        known = before
-      }
-    }
-    // A request that a stop has interrupted does not count.
-    hasAsked = known != nil || !channel.isStopped
-    guard var known else {
-      guard hasAsked else { return }
-      memory.present.receiver = nil
-      delegate.identified(nil)
-      // If the board file requests nothing from the receiver, a missing answer needs no warning.
-      let isMissed = configuration.driver != .auto || !configuration.settings.keys.isEmpty || configuration.mustRest
-      if isMissed { delegate.warn(ReceiverSession.unanswered(as: configuration.driver)) }
-      return
-    }
-    delegate.identified(known.identity)
-    var report = SettingReport()
-    if let wokenFrom, !known.forgetsSettings(in: wokenFrom), !configuration.settings.restores { return }
-    memory.present.firstSpeed = found
-    if let stated = configuration.speed, stated != found, configuration.settings.speed == nil {
-      report.lacks(
-        "speed",
-        "the receiver was left at \(found.rawValue): set 'speed' to this value, or let the hub change it: setSpeed: "
-          + "\(stated.rawValue)")
-    }
-    for key in configuration.settings.keys where known.driver.lackingKeys.contains(key) {
-      report.lacks(key.rawValue, "this receiver has no such setting: remove the key")
-    }
-    try known.configure(configuration.settings, channel, &report)
-    if configuration.driver == .auto, wokenFrom != nil, report.isUnanswered, !channel.isStopped,
-      var other = try identify(channel), other.driver != known.driver
-    {
-      // Another receiver has replaced the one that fell asleep.
-      try other.askForUniqueID(channel)
-      known = other
-      delegate.identified(known.identity)
-      report = SettingReport()
-      try known.configure(configuration.settings, channel, &report)
-    }
-    memory.present.receiver = known
-    guard !channel.isStopped else { return }
-    memory.present.settingProblems = report.problems
-    if configuration.keepsKnowledge, wokenFrom == nil, !report.isUnanswered {
-      try knowledge.giveBack(to: known, channel)
-    }
-    warnAboutConfiguration(known)
   }
 }
 
