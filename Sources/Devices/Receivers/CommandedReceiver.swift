@@ -64,6 +64,20 @@ extension CommandedReceiver {
   ) throws(HardwareError) -> ReceiverAnswer { .accepted }
 }
 
+extension CommandedReceiver {
+  /// Tells the receiver to sleep, and listens until it is silent.
+  ///
+  /// - Returns: whether it has fallen silent
+  func fallAsleep(
+    _ rest: ReceiverSleep, _ channel: CommandChannel, _ settings: ReceiverSettings
+  ) throws(HardwareError) -> Bool {
+    try sleep(rest, channel)
+    let period = settings.rateHz.map { Duration.nanoseconds(Int64(1e9 / $0)) } ?? .seconds(1)
+    return try channel.awaitSilence(
+      of: max(period + period / 4, .milliseconds(400)), within: period * 3 + .seconds(1))
+  }
+}
+
 /// The time at which a receiver leaves its sleep mode by itself.
 public struct SleepLimit: Equatable, Sendable {
   /// The duration by the receiver's own clock, which may be wrong by 1 %.

@@ -61,7 +61,7 @@ public final class ReceiverReader: Sendable {
         guard configuration.sleepsSupplied else { return }
         let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
         defer { port.close() }
-        try ReceiverSession.putToSleep(configuration, port, clock: clock)
+        try SleepAttempt(configuration).perform(on: port, clock: clock)
       },
       sleepLimit: configuration.sleepLimit
     ) { (scope) throws(HardwareError) in

@@ -22,13 +22,6 @@ public final class ReceiverSession {
       case .heard(let channel), .asked(let channel): channel
       }
     }
-
-    var hasAsked: Bool {
-      switch self {
-      case .unheard, .heard: false
-      case .asked: true
-      }
-    }
   }
 
   /// The time from waking until the receiver accepts commands (u-blox M8 receiver description, 9.3).
@@ -40,16 +33,11 @@ public final class ReceiverSession {
   private let memory: ReceiverMemory
   private let receiver: SerialReceiver
   private let delegate: any ReceiverSessionDelegate
-  /// Passes an epoch to the delegate.
-  private let receive: (borrowing GNSSObservation) -> Void
+  private let receiverHealth: ReceiverHealth
+  private let knowledge: KnowledgeOfRun
   private let finder: ReceiverFinder
   private let setup: ReceiverSetup
-  private let receiverHealth: ReceiverHealth
-  private let suppliedSince: MonotonicInstant
-  private let knowledge: KnowledgeOfRun
-  /// The sleep mode after this run while the supply stays on; `nil` for none. If the hub chooses the mode at the end of
-  /// the run, this property is valid after `end()`.
-  public private(set) var rest: ReceiverSleep?
+  private let ending: ReceiverEnding
   private var troubles: TroubleMachine
   private var phase = Phase.unheard
 
@@ -67,13 +55,13 @@ public final class ReceiverSession {
     self.memory = memory
     self.receiver = receiver
     self.delegate = delegate
-    receive = { delegate.receive($0, from: receiver) }
-    finder = ReceiverFinder(configuration: configuration, memory: memory, receiver: receiver, receive: receive)
+    finder = ReceiverFinder(
+      configuration: configuration, memory: memory, receiver: receiver,
+      receive: { delegate.receive($0, from: receiver) })
     self.receiverHealth = receiverHealth
     knowledge = KnowledgeOfRun(keeping, memory, clock: receiver.clock, suppliedSince: suppliedSince)
     setup = ReceiverSetup(configuration: configuration, memory: memory, knowledge: knowledge, delegate: delegate)
-    self.suppliedSince = suppliedSince
-    rest = configuration.rest
+    ending = ReceiverEnding(finder, setup, suppliedSince: suppliedSince)
     receiverHealth.forget()
     troubles = memory.present.troubles.resumed
     if memory.opened(DeviceNode(of: receiver.port.fileDescriptor)) {
@@ -89,7 +77,7 @@ public final class ReceiverSession {
   /// - Returns: the speed of its line; `nil` when told to stop
   public func start() throws(HardwareError) -> BaudRate? {
     guard configuration.driver.takesCommands else {
-      return try receiver.findSpeed(configuration.speed, receive: receive)
+      return try receiver.findSpeed(configuration.speed, receive: finder.receive)
     }
     let wokenFrom = memory.present.asleep
     let startedAt = receiver.clock.now
@@ -136,7 +124,7 @@ public final class ReceiverSession {
         },
         receive: { observation in
           self.look(at: observation)
-          self.receive(observation)
+          self.delegate.receive(observation, from: self.receiver)
         })
       guard isOver, let restart else { return }
       guard try restartReceiver(restart) else { return }
@@ -149,59 +137,12 @@ public final class ReceiverSession {
   ///
   /// - Returns: whether the receiver sleeps, so that its supply may stay on
   public func end() throws(HardwareError) -> Bool {
-    let expected = memory.present.receiver?.driver ?? configuration.driver
-    if configuration.choosesSleep { rest = delegate.chooseSleep(of: expected) }
-    if configuration.keepsKnowledge, rest == nil {
-      saveKnowledge()
-      return false
-    }
-    // A receiver that loses its supply loses its settings anyway.
-    let restores = configuration.settings.restores && (rest != nil || !configuration.isSwitched)
-    guard configuration.driver.takesCommands, restores || rest != nil else { return false }
-    let deadline = receiver.clock.now + CommandChannel.endingTime
-    var open = phase.channel
-    if open == nil { open = try finder.hear(until: deadline) }
-    guard let channel = open else {
-      warnAboutSleep("it could not be put to sleep: it sent nothing while it was on")
-      return false
-    }
-    channel.endInOrder(by: deadline)
-    var known = memory.present.receiver
-    if known == nil, !phase.hasAsked {
-      known = try configuration.driver.identify(channel, tries: 1)
-      memory.present.receiver = known
-      if let known { delegate.identified(known.identity) }
-    }
-    guard var known else {
-      warnAboutSleep(
-        phase.hasAsked
-          ? "it could not be put to sleep: " + ReceiverSetup.unanswered(as: configuration.driver)
-          : "it could not be put to sleep: it has not identified itself yet")
-      return false
-    }
-    memory.present.lastSpeed = channel.speed
-    if restores {
-      try known.restore(channel)
-      if channel.isOverdue { delegate.warn("\(known.name): it did not answer, so its settings could not be restored") }
-      memory.present.receiver = known
-      memory.present.lastSpeed = channel.speed
-    }
-    if configuration.choosesSleep, known.driver != expected { rest = delegate.chooseSleep(of: known.driver) }
-    guard let rest else { return false }
-    guard known.driver.sleeps(isSwitched: configuration.isSwitched).contains(rest) else {
-      delegate.warn("\(known.name): it cannot wake from the sleep mode '\(rest.rawValue)': choose another 'sleep'")
-      return false
-    }
-    guard try known.fallAsleep(rest, channel, configuration.settings) else {
-      delegate.warn("\(known.name): it was told to sleep ('\(rest.rawValue)'), but keeps sending")
-      // Another receiver may be on the line by now, so the next run identifies it again.
-      if configuration.driver == .auto { memory.present.receiver = nil }
-      return false
-    }
-    memory.present.asleep = rest
-    memory.present.asleepSupply = suppliedSince
-    return true
+    try ending.end(phase, isInTrouble: troubles.reported != nil)
   }
+
+  /// The sleep mode after this run while the supply stays on; `nil` for none. If the hub chooses the mode at the end of
+  /// the run, this property is valid after `end()`.
+  public var rest: ReceiverSleep? { ending.rest }
 
   /// When the receiver leaves its sleep mode by itself; `nil` if never.
   public var sleepLimit: SleepLimit? {
@@ -216,23 +157,6 @@ public final class ReceiverSession {
     guard configuration.sleepsSupplied, !configuration.isSwitched, phase.channel != nil else { return false }
     // Ignore the error: `end()` has warned about failed steps, and without a line it fails at once.
     return (try? end()) ?? false
-  }
-
-  /// Saves the receiver's data before its supply is switched off. A failure here only makes the next start slower.
-  private func saveKnowledge() {
-    guard troubles.reported == nil, let channel = phase.channel, let known = memory.present.receiver else { return }
-    channel.endInOrder(by: receiver.clock.now + KnowledgeOfRun.savingTime)
-    do throws(HardwareError) {
-      try knowledge.save(from: known, channel, isAlone: delegate.isSuppliedAlone)
-    } catch {
-      // If the line is gone, the next attempt to open it reports that.
-      return
-    }
-    setup.reportProblems(of: known)
-  }
-
-  private func warnAboutSleep(_ text: String) {
-    if configuration.mustRest { delegate.warn(text) }
   }
 
   // MARK: Restarting the receiver
@@ -291,54 +215,5 @@ public final class ReceiverSession {
     if speed == before, let first { memory.present.firstSpeed = first }
     memory.present.lastSpeed = channel.speed
     return !channel.isStopped
-  }
-}
-
-extension ReceiverSession {
-  /// Puts a receiver to sleep outside a session, when only its configuration is known. If the line is silent, the
-  /// receiver sleeps already or is missing, and the function does nothing.
-  public static func putToSleep(
-    _ configuration: ReceiverConfiguration, _ port: any SerialPort, clock: any MonotonicTimeSource
-  ) throws(HardwareError) {
-    guard configuration.sleepsSupplied else { return }
-    let receiver = SerialReceiver(port: port, poller: Poller(stop: -1), clock: clock)
-    let likely = configuration.likelySpeeds
-    // Opening a line may produce one or two bytes.
-    let leastNoise = 16
-    let expected = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
-    for speed in expected + SerialReceiver.usualSpeeds.filter({ !expected.contains($0) }) {
-      // At a wrong speed, the bytes of a receiver arrive as noise. If there was no noise, no receiver sends at the
-      // other speeds.
-      if !expected.contains(speed), receiver.byteCount < leastNoise { return }
-      guard try receiver.listen(at: speed, for: SerialReceiver.listeningTime, { _ in }) == .heard else { continue }
-      let channel = CommandChannel(receiver, speed: speed, receive: { _ in })
-      guard let known = try configuration.driver.identify(channel),
-        let rest = configuration.rest ?? known.driver.deepestSleep(isSwitched: configuration.isSwitched),
-        known.driver.sleeps(isSwitched: configuration.isSwitched).contains(rest)
-      else {
-        throw .unexpectedDevice("the receiver on \(port.name) does not answer, so it cannot be put to sleep")
-      }
-      guard try known.fallAsleep(rest, channel, configuration.settings) else {
-        throw .unexpectedDevice("the receiver on \(port.name) was told to sleep, but keeps sending")
-      }
-      return
-    }
-    if receiver.byteCount >= leastNoise {
-      throw .unexpectedDevice("\(port.name) has noise at every speed, so its receiver cannot be put to sleep")
-    }
-  }
-}
-
-extension CommandedReceiver {
-  /// Tells the receiver to sleep, and listens until it is silent.
-  ///
-  /// - Returns: whether it has fallen silent
-  func fallAsleep(
-    _ rest: ReceiverSleep, _ channel: CommandChannel, _ settings: ReceiverSettings
-  ) throws(HardwareError) -> Bool {
-    try sleep(rest, channel)
-    let period = settings.rateHz.map { Duration.nanoseconds(Int64(1e9 / $0)) } ?? .seconds(1)
-    return try channel.awaitSilence(
-      of: max(period + period / 4, .milliseconds(400)), within: period * 3 + .seconds(1))
   }
 }
