@@ -376,8 +376,9 @@ public final class DeviceMonitor: Sendable {
     change { state in
       state.progress = nil
       guard state.isRequired else { return }
-      state.usage.released(
-        at: clock.now, state.status.energyMilliwattHours, restWatts: restMilliwatts(state) / 1000, state.usageHistory)
+      let start = state.usage.released(
+        at: clock.now, state.status.energyMilliwattHours, restWatts: restMilliwatts(state) / 1000)
+      state.usageHistory.learn(from: start)
       state.requiredSince = nil
     }
   }
@@ -456,8 +457,9 @@ public final class DeviceMonitor: Sendable {
       if !state.hasTracked, let since = state.requiredSince {
         let now = clock.now
         state.status.timeToFirstFix = now - since
-        state.usage.tracking(
-          at: now, state.status.energyMilliwattHours, restWatts: restMilliwatts(state) / 1000, state.usageHistory)
+        let start = state.usage.tracking(
+          at: now, state.status.energyMilliwattHours, restWatts: restMilliwatts(state) / 1000)
+        state.usageHistory.learn(from: start)
       }
       state.hasTracked = true
       state.progress = .tracking
@@ -579,7 +581,7 @@ extension DeviceMonitor: IdleTimeoutPolicy {
     state.withLock { state in
       if holder.purpose == .schedule { return state.usage.forgetGap() }
       let costs = costs(state)
-      state.usage.came(at: now, costs, state.usageHistory)
+      state.usageHistory.learn(from: state.usage.came(at: now, costs))
     }
   }
 

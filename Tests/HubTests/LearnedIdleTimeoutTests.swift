@@ -166,11 +166,11 @@ struct LearnedIdleTimeoutTests {
     usageHistory.learn { $0 = idleTimeout }
     let start = MonotonicInstant(nanoseconds: 0)
     var usage = UsageRecorder()
-    usage.released(at: start, 0, restWatts: 0, usageHistory)
+    #expect(usage.released(at: start, 0, restWatts: 0) == nil)
     usage.required(at: start + .seconds(60), 0)
     // A client with a schedule does not count as a visit.
     usage.forgetGap()
-    usage.tracking(at: start + .seconds(88), 2.8 / 3.6, restWatts: 0, usageHistory)
+    usageHistory.learn(from: usage.tracking(at: start + .seconds(88), 2.8 / 3.6, restWatts: 0))
     let decision = usageHistory.learned.decide(costs)
     #expect(decision.ground == .learnt && decision.seconds >= 12, "\(decision)")
   }

@@ -55,6 +55,18 @@ public final class UsageHistory: Sendable {
     startsBehindSleep.withLock { change(&$0[sleep, default: RestartCosts()]) }
   }
 
+  /// Learns from a start or a gap, if there was one.
+  func learn(from event: UsageEvent?) {
+    switch event {
+    case .started(let off, let joules, let seconds, let isComplete, let sleep):
+      learn { $0.restarted(after: off, joules: joules, seconds: seconds, isComplete: isComplete) }
+      guard let sleep else { return }
+      learnStart(behind: sleep) { $0.started(after: off, joules: joules, seconds: seconds, isComplete: isComplete) }
+    case .visited(let gap, let lingered, let costs): learn { $0.visited(after: gap, lingered: lingered, costs) }
+    case nil: break
+    }
+  }
+
   /// The unique number of the receiver that the starts belong to, if it states one.
   public var uniqueID: String? { owner.withLock { $0 } }
 

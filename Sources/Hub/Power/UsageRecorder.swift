@@ -1,7 +1,24 @@
 import Devices
 import MonotonicTime
 
-/// Records what a device's usage history learns: the costs of its starts, and the gaps between its clients.
+/// An event from which a device's usage history learns.
+enum UsageEvent: Equatable, Sendable {
+  /// The device measured after a start, or the start was given up.
+  ///
+  /// - Parameters:
+  ///   - off: the seconds that the device had been off
+  ///   - isComplete: `false` if the start was given up, so that it would have cost more
+  ///   - sleep: the sleep mode before the start, if modes are chosen
+  case started(off: Double, joules: Double, seconds: Double, isComplete: Bool, sleep: ReceiverSleep?)
+  /// A client came after a gap.
+  ///
+  /// - Parameters:
+  ///   - gap: the seconds without a client
+  ///   - lingered: the learned idle timeout, seconds; `nil` if the board file's applied
+  case visited(gap: Double, lingered: Double?, LearnedIdleTimeout.Costs)
+}
+
+/// Measures the costs of a device's starts and the gaps between its clients, from which its usage history learns.
 struct UsageRecorder: Sendable {
   private struct Start {
     var at: MonotonicInstant
@@ -46,40 +63,31 @@ struct UsageRecorder: Sendable {
   }
 
   /// - Parameter restWatts: the device's power at rest
-  mutating func tracking(
-    at now: MonotonicInstant, _ milliwattHours: Double, restWatts: Double, _ usageHistory: UsageHistory
-  ) {
-    end(at: now, milliwattHours, restWatts, isComplete: true, usageHistory)
+  mutating func tracking(at now: MonotonicInstant, _ milliwattHours: Double, restWatts: Double) -> UsageEvent? {
+    endOfStart(at: now, milliwattHours, restWatts, isComplete: true)
   }
 
-  mutating func released(
-    at now: MonotonicInstant, _ milliwattHours: Double, restWatts: Double, _ usageHistory: UsageHistory
-  ) {
+  mutating func released(at now: MonotonicInstant, _ milliwattHours: Double, restWatts: Double) -> UsageEvent? {
+    defer { offSince = now }
     // A start without a fix still shows a lower bound of its cost.
-    end(at: now, milliwattHours, restWatts, isComplete: false, usageHistory)
-    offSince = now
+    return endOfStart(at: now, milliwattHours, restWatts, isComplete: false)
   }
 
-  private mutating func end(
-    at now: MonotonicInstant, _ milliwattHours: Double, _ restWatts: Double, isComplete: Bool,
-    _ usageHistory: UsageHistory
-  ) {
-    guard let start else { return }
+  private mutating func endOfStart(
+    at now: MonotonicInstant, _ milliwattHours: Double, _ restWatts: Double, isComplete: Bool
+  ) -> UsageEvent? {
+    guard let start else { return nil }
     self.start = nil
-    guard let off = start.off else { return }
+    guard let off = start.off else { return nil }
     let seconds = now.seconds(since: start.at)
     let joules = max(0, 3.6 * (milliwattHours - start.milliwattHours) - restWatts * seconds)
-    usageHistory.learn { $0.restarted(after: off, joules: joules, seconds: seconds, isComplete: isComplete) }
-    guard let sleep = start.sleep else { return }
-    usageHistory.learnStart(behind: sleep) {
-      $0.started(after: off, joules: joules, seconds: seconds, isComplete: isComplete)
-    }
+    return .started(off: off, joules: joules, seconds: seconds, isComplete: isComplete, sleep: start.sleep)
   }
 
-  mutating func came(at now: MonotonicInstant, _ costs: LearnedIdleTimeout.Costs, _ usageHistory: UsageHistory) {
-    guard let gap else { return }
+  mutating func came(at now: MonotonicInstant, _ costs: LearnedIdleTimeout.Costs) -> UsageEvent? {
+    guard let gap else { return nil }
     self.gap = nil
-    usageHistory.learn { $0.visited(after: now.seconds(since: gap.since), lingered: gap.idleTimeoutSeconds, costs) }
+    return .visited(gap: now.seconds(since: gap.since), lingered: gap.idleTimeoutSeconds, costs)
   }
 
   /// Forgets the present gap, because a scheduled fix shows nothing about the gaps between other clients.
