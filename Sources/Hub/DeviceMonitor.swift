@@ -52,9 +52,6 @@ public final class DeviceMonitor: Sendable {
     /// idle timeout.
     var ending: String?
     var usageHistory: UsageHistory
-    /// The totals of this device's predecessor under the previous board file. Its counters are added to the present
-    /// ones.
-    var before = RunTotals()
     /// The power settings that the board file has at present.
     var power: Board.Power
     /// The number of budget steps that apply.
@@ -71,7 +68,7 @@ public final class DeviceMonitor: Sendable {
 
     var use: EnergyTotals.Use {
       if isRequired { return hasTracked ? .measuring : .starting }
-      return waitingMilliamperes == nil ? .resting : .waitingForMotion
+      return waitingMilliamperes.map { .waitingForMotion(milliamperes: $0) } ?? .resting
     }
   }
 
@@ -157,7 +154,7 @@ public final class DeviceMonitor: Sendable {
       updateEnergy(&state)
       var status = state.status
       status.holders = state.holders.list.map(\.label)
-      status.counters = state.before.adding(to: counters)
+      status.counters = state.energy.counters(counters)
       status.milliwatts = state.energy.measuredMilliwatts ?? stated(state)
       status.energyByClient = state.energy.energyByClient.clients
       status.energyByClientOfDay = state.usageHistory.energyByClient(ofLast: 24).clients
@@ -248,10 +245,7 @@ public final class DeviceMonitor: Sendable {
     let counters = counters.withLock { $0 }?.read() ?? []
     return state.withLock { state in
       updateEnergy(&state)
-      return RunTotals(
-        onTime: state.energy.onTime, wakes: state.status.wakes, energyMilliwattHours: state.energy.milliwattHours,
-        measuredMilliwattHours: state.energy.measuredMilliwattHours, energyByClient: state.energy.energyByClient,
-        counters: state.before.totals(with: counters))
+      return state.energy.totals(wakes: state.status.wakes, counters)
     }
   }
 
@@ -260,7 +254,6 @@ public final class DeviceMonitor: Sendable {
   func open(with totals: RunTotals) {
     state.withLock { state in
       state.energy.open(with: totals, at: clock.now)
-      state.before = totals
       state.status.take(state.energy)
       state.status.wakes = totals.wakes
     }
@@ -548,14 +541,17 @@ public final class DeviceMonitor: Sendable {
 
   /// Adds the time and the energy since the last call.
   private func updateEnergy(_ state: inout State) {
-    state.energy.goOn(until: clock.now, state.use, drawing: stated(state), state.usageHistory)
+    let charge = state.energy.goOn(until: clock.now, state.use, drawing: stated(state))
+    if let charge { state.usageHistory.charge(charge) }
     state.status.take(state.energy)
   }
 
   private func stated(_ state: borrowing State) -> Double {
-    if state.isRequired { return state.power.milliwatts }
-    if let waiting = state.waitingMilliamperes { return waiting * state.power.supplyVolts }
-    return restMilliwatts(state)
+    switch state.use {
+    case .starting, .measuring: state.power.milliwatts
+    case .waitingForMotion(let milliamperes): milliamperes * state.power.supplyVolts
+    case .resting: restMilliwatts(state)
+    }
   }
 
   /// The power without holders, milliwatts.

@@ -1,5 +1,12 @@
 import MonotonicTime
 
+/// Energy that a device drew, for its usage history.
+struct EnergyCharge: Equatable, Sendable {
+  var milliwattHours: Double
+  var payers: EnergyByClient.Payers
+  var seconds: Double
+}
+
 /// The totals of one device: its time on, its energy, and the payers.
 ///
 /// Callers update the totals with `goOn` before anything changes that the totals depend on.
@@ -9,8 +16,8 @@ struct EnergyTotals: Sendable {
     /// A client needs the device, which has not measured anything yet.
     case starting
     case measuring
-    /// The device has no subscribers, and watches for motion of the board.
-    case waitingForMotion
+    /// The device has no subscribers, and watches for motion of the board with this current.
+    case waitingForMotion(milliamperes: Double)
     /// The device has no holders.
     case resting
 
@@ -34,6 +41,8 @@ struct EnergyTotals: Sendable {
   private var starters: EnergyByClient.Payers?
   /// The payers of the wait for motion.
   private var waitingPayers: EnergyByClient.Payers?
+  /// The totals of this device's predecessor under the previous board file. Its counters are added to the present ones.
+  private var before = RunTotals()
   private var asOf: MonotonicInstant
   private var isClosed = false
 
@@ -46,13 +55,11 @@ struct EnergyTotals: Sendable {
   ///
   /// - Parameters:
   ///   - statedMilliwatts: the power since the last call, if it was not measured
-  ///   - usageHistory: the hourly record of the energy
-  mutating func goOn(
-    until now: MonotonicInstant, _ use: Use, drawing statedMilliwatts: Double, _ usageHistory: UsageHistory
-  ) {
+  /// - Returns: the energy for the usage history; `nil` for none
+  mutating func goOn(until now: MonotonicInstant, _ use: Use, drawing statedMilliwatts: Double) -> EnergyCharge? {
     let elapsed = now - asOf
     asOf = now
-    if isClosed { return }
+    if isClosed { return nil }
     if use.isWanted { onTime += elapsed }
     let hours = elapsed.inSeconds / 3600
     let drawn = (measuredMilliwatts ?? statedMilliwatts) * hours
@@ -61,10 +68,10 @@ struct EnergyTotals: Sendable {
       measuredMilliwattHours += measuredMilliwatts * hours
       if use.isWanted { measuredWork.add(measuredMilliwatts, hours: hours) }
     }
-    guard drawn > 0 else { return }
+    guard drawn > 0 else { return nil }
     let payers = payers(of: use)
     energyByClient.charge(drawn, to: payers)
-    usageHistory.charge(drawn, to: payers, over: elapsed.inSeconds)
+    return EnergyCharge(milliwattHours: drawn, payers: payers, seconds: elapsed.inSeconds)
   }
 
   private func payers(of use: Use) -> EnergyByClient.Payers {
@@ -102,9 +109,22 @@ struct EnergyTotals: Sendable {
 
   /// Continues with the totals of another device. They include the energy up to now, so this device counts from now on.
   mutating func open(with totals: RunTotals, at now: MonotonicInstant) {
-    asOf = now
+    (asOf, before) = (now, totals)
     (onTime, energyByClient) = (totals.onTime, totals.energyByClient)
     (milliwattHours, measuredMilliwattHours) = (totals.energyMilliwattHours, totals.measuredMilliwattHours)
+  }
+
+  /// The present counters with the predecessor's counts added.
+  func counters(_ present: [DeviceStatus.Counter]) -> [DeviceStatus.Counter] { before.adding(to: present) }
+
+  /// The totals for a device that continues them.
+  ///
+  /// - Parameter counters: the present counters, without the predecessor's counts
+  func totals(wakes: Int, _ counters: [DeviceStatus.Counter]) -> RunTotals {
+    RunTotals(
+      onTime: onTime, wakes: wakes, energyMilliwattHours: milliwattHours,
+      measuredMilliwattHours: measuredMilliwattHours, energyByClient: energyByClient,
+      counters: before.totals(with: counters))
   }
 }
 

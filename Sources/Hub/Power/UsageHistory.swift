@@ -88,6 +88,10 @@ public final class UsageHistory: Sendable {
     shared.energyLog.withLock { $0.charge(milliwattHours, to: payers, over: seconds, until: now) }
   }
 
+  func charge(_ charge: EnergyCharge) {
+    self.charge(charge.milliwattHours, to: charge.payers, over: charge.seconds)
+  }
+
   /// The device's energy in the last hours, including the present one.
   public func energyByClient(ofLast hours: Int) -> EnergyByClient {
     let now = Double(systemTime()) / 1e9
