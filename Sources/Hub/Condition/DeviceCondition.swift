@@ -2,7 +2,7 @@ import MonotonicTime
 
 /// A problem of a device, described for people: what is wrong, since when, and the next step.
 ///
-/// Only `DeviceHealth` and `DeviceMonitor` make conditions. Outputs render it and add no words of their own.
+/// Only `DeviceHealth` and `DeviceStatusMachine` make conditions. Outputs render it and add no words of their own.
 public struct DeviceCondition: Equatable, Sendable {
   /// The kind of condition. Outputs use the raw value as its name.
   public enum Kind: String, CaseIterable, Sendable {

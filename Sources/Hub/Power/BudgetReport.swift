@@ -16,3 +16,17 @@ public struct BudgetReport: Equatable, Sendable {
     return leftMilliwattHours < 0 ? "\(budget) is used up" : nil
   }
 }
+
+extension EnergyBudget {
+  /// The state of the budget.
+  ///
+  /// - Parameters:
+  ///   - left: the remaining energy, milliwatt-hours; negative if the budget is exceeded
+  ///   - taken: the number of steps that applied before
+  func report(left: Double, taken: Int) -> BudgetReport {
+    let count = stepCount(left: left, taken: taken)
+    return BudgetReport(
+      milliwattHoursPerDay: milliwattHoursPerDay, leftMilliwattHours: left, stepCount: count, steps: steps.count,
+      degradation: degradation(count))
+  }
+}

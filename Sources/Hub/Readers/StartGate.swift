@@ -64,3 +64,20 @@ final class StartGate: Sendable {
     return true
   }
 }
+
+extension DeviceMonitor {
+  /// Waits until no device of the previous board uses the same hardware.
+  ///
+  /// - Returns: whether the device may start; `false` if its reader was told to stop
+  func waitsForGate(_ poller: Poller) -> Bool {
+    var isLate = false
+    defer { if isLate { setWarning(about: .predecessor, nil) } }
+    return startGate.wait(poller) {
+      isLate = true
+      setWarning(
+        about: .predecessor,
+        "it has not started: a device of the previous board file with the same name, port, chip or line has not stopped"
+      )
+    }
+  }
+}
