@@ -235,10 +235,19 @@ extension Board {
     }
   }
 
-  /// The preferred receiver: the first fused one, or else the first.
-  public var receiver: ReceiverDescription? {
-    preferred { if case .receiver(let receiver) = $0 { receiver } else { nil } }
+  /// The receivers among which the hub selects one, in the order of preference: the fused ones, or the first one if none
+  /// is fused.
+  public var candidateReceivers: [ReceiverDescription] {
+    let receivers = devices.compactMap { device -> ReceiverDescription? in
+      if case .receiver(let receiver) = device { receiver } else { nil }
+    }
+    let fused = receivers.filter { fusedDevices.contains($0.id) }
+    // If no receiver is fused, one can still be read.
+    return fused.isEmpty ? Array(receivers.prefix(1)) : fused
   }
+
+  /// The preferred receiver: the first fused one, or else the first.
+  public var receiver: ReceiverDescription? { candidateReceivers.first }
 
   /// The preferred inertial sensor.
   public var imu: IMUDescription? { preferred { if case .imu(let imu) = $0 { imu } else { nil } } }

@@ -27,13 +27,11 @@ public final class ReceiverSelection: Sendable {
   private let choice: Guarded<ReceiverChoice>
 
   init(_ entries: [BoardDevice], on board: Board) {
-    let receivers = entries.enumerated().compactMap { rank, entry -> Candidate? in
-      guard case .receiver(let description, let reader) = entry else { return nil }
+    let ids = board.candidateReceivers.map(\.id)
+    candidates = entries.enumerated().compactMap { rank, entry -> Candidate? in
+      guard case .receiver(let description, let reader) = entry, ids.contains(description.id) else { return nil }
       return Candidate(description: description, reader: reader, rank: rank)
     }
-    let fused = receivers.filter { board.fusedDevices.contains($0.description.id) }
-    // If no receiver is fused, one can still be read.
-    candidates = fused.isEmpty ? Array(receivers.prefix(1)) : fused
     choice = Guarded(ReceiverChoice(count: entries.count))
   }
 
