@@ -31,12 +31,10 @@ extension Hub {
 
   /// The fused state for clients that need its attitude; no values on a board without an inertial sensor.
   ///
-  /// - Parameters:
-  ///   - rateHz: the rate; `nil` for the rate in the board file
-  ///   - besideReceiver: whether a board with a receiver also gives values
-  public func attitudes(rateHz: Double?, besideReceiver: Bool) -> Deferred<FusedState, Never> {
-    registry.switchToLatest(by: { AttitudeSource($0, besideReceiver: besideReceiver) }) { [self] devices in
-      switch AttitudeSource(devices, besideReceiver: besideReceiver) {
+  /// - Parameter rateHz: the rate; `nil` for the rate in the board file
+  public func attitudes(rateHz: Double?) -> Deferred<FusedState, Never> {
+    registry.switchToLatest(by: { AttitudeSource($0) }) { [self] devices in
+      switch AttitudeSource(devices) {
       case .none: Empty(completesImmediately: false)
       // Without a magnetometer, a request for a heading would wake the receiver.
       case .inertial: state(rateHz: rateHz, parts: [.attitude, .rates, .acceleration])
@@ -140,8 +138,8 @@ private enum AttitudeSource {
   case inertial
   case withCompass
 
-  init(_ devices: DeviceRegistry, besideReceiver: Bool) {
-    if devices.imu == nil || !devices.receivers.candidates.isEmpty && !besideReceiver {
+  init(_ devices: DeviceRegistry) {
+    if devices.imu == nil {
       self = .none
     } else {
       self = devices.board.fusedKinds.contains(.magnetometer) ? .withCompass : .inertial

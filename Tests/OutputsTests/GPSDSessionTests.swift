@@ -1,4 +1,5 @@
 import Publishing
+import TestSupport
 import Testing
 
 @testable import Hub
@@ -19,5 +20,40 @@ struct GPSDSessionTests {
     #expect(late.hub.states.fused.activity.value.subscriberCount == 0)
     #expect(late.hub.devices.allSatisfy { $0.holders.isEmpty })
     session.end()
+  }
+
+  @Test func `a watch that changes one member does not interrupt the other streams`() throws {
+    let late = try LateHub()
+    let client = LateClient()
+    let session = try #require(GPSDOutput(host: late.host).serve(client.connection))
+    client.say(#"?WATCH={"json":true};"#, to: session)
+    let counts = Recorder<Int>()
+    let activity = late.hub.fused.activity.subscribe(
+      as: "test", receiveValue: { counts.append($0.subscriberCount) })
+    for members in [#""nmea":true"#, #""raw":2"#, #""pps":true"#, #""nmea":false,"raw":0"#, #""attitudeRate":5"#] {
+      client.say("?WATCH={\(members)};", to: session)
+    }
+    #expect(!counts.values.isEmpty && counts.values.allSatisfy { $0 == 1 }, "\(counts.values)")
+    activity.cancel()
+    session.end()
+    #expect(late.hub.fused.activity.value.subscriberCount == 0)
+  }
+
+  @Test func `a receiver that the old and the new watch need stays awake when the watch changes`() throws {
+    let late = try LateHub()
+    let client = LateClient()
+    let session = try #require(GPSDOutput(host: late.host).serve(client.connection))
+    client.say(#"?WATCH={"json":true};"#, to: session)
+    let readings = try #require(late.hub.receivers.candidates.first).reader.device.readings
+    #expect(eventually { readings.activity.value.subscriberCount > 0 })
+    let counts = Recorder<Int>()
+    let activity = readings.activity.subscribe(as: "test", receiveValue: { counts.append($0.subscriberCount) })
+    client.say(#"?WATCH={"json":false,"nmea":true};"#, to: session)
+    #expect(late.hub.fused.activity.value.subscriberCount == 0)
+    client.say(#"?WATCH={"json":true,"nmea":false};"#, to: session)
+    #expect(!counts.values.isEmpty && counts.values.allSatisfy { $0 > 0 }, "\(counts.values)")
+    activity.cancel()
+    session.end()
+    #expect(eventually { late.hub.devices.allSatisfy { $0.holders.isEmpty } })
   }
 }

@@ -80,6 +80,22 @@ extension GPSDReport {
     json.endObject()
   }
 
+  /// Writes a `DEVICE` for each device that has woken, fallen asleep or reported its identity, and for all devices of a
+  /// new board.
+  static func writeChanges(
+    of devices: [GPSDDevice], _ activity: GPSDActivations.Activity, after told: GPSDActivations.Activity,
+    cycleSeconds: Double?, to json: inout JSONWriter
+  ) {
+    for device in devices {
+      let hasChanged =
+        (activity.since[device.id] == nil) != (told.since[device.id] == nil)
+        || activity.identities[device.id] != told.identities[device.id]
+      if activity.hub == told.hub, !hasChanged { continue }
+      writeDeviceObject(device, GPSDActivity(since: activity.since, cycleSeconds: cycleSeconds), to: &json)
+      json.endLine()
+    }
+  }
+
   /// The settings of a `?DEVICE` that differ from the present ones, any `cycle`, and any `hexdata` that is not empty.
   /// The hub refuses them, because the board file decides about devices.
   static func refusedSettings(_ members: GPSDMembers, _ device: GPSDDevice) throws(GPSDMembers.Refusal) -> [String] {

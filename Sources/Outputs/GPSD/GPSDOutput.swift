@@ -1,5 +1,8 @@
+import Devices
+import Fusion
 import Guarding
 import Hub
+import MonotonicTime
 import Publishing
 
 /// The gpsd protocol, version 3, so that clients of gpsd work with the hub.
@@ -46,4 +49,13 @@ final class GPSDOutput: StreamOutput {
   /// before the second epoch.
   var cycleSeconds: Double? { moments.cycleSeconds ?? momentsOfReceiver.cycleSeconds }
   var device: String { hub.gpsdDevice }
+
+  /// The present state; `nil` if its position is too old.
+  var presentState: FusedState? { hub.presentState(at: host.now, within: silence) }
+
+  /// The last epoch of a receiver that is awake; `nil` if it is too old.
+  func latestEpoch(of id: String) -> GNSSObservation? {
+    let receiver = hub.receivers.candidates.first { $0.description.id == id }
+    return receiver?.reader.device.source.latest.flatMap { host.now - $0.at < silence ? $0 : nil }
+  }
 }
