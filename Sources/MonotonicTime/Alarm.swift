@@ -1,5 +1,4 @@
 import Guarding
-import MonotonicTime
 
 /// A timer with at most one pending action. Setting it replaces the pending action; after `end()` it ignores further
 /// settings.
