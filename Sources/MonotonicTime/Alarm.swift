@@ -24,6 +24,21 @@ public final class Alarm: Sendable {
   /// Schedules `action`. Do not call this while holding a lock that `action` takes: if the deadline has passed, the
   /// action may run immediately.
   public func set(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) {
+    set(asking: { deadline }, action)
+  }
+
+  /// Schedules `action` at the instant that `deadline` returns. If it returns `nil`, no action is pending afterwards.
+  ///
+  /// Use this if several threads change the state that decides the instant, and each sets the alarm after its change.
+  /// Of concurrent calls, the last one to begin wins. It asks for the deadline only then, so the deadline takes all of
+  /// these changes into account.
+  ///
+  /// ```swift
+  /// alarm.set(asking: { state.withLock { $0.isOver ? nil : $0.nextEvent } }) { [weak self] in self?.look() }
+  /// ```
+  ///
+  /// - Parameter deadline: called once, unless the alarm has ended; it may take the lock of the state
+  public func set(asking deadline: () -> MonotonicInstant?, _ action: @escaping @Sendable () -> Void) {
     let (overtaken, setting): (ScheduledAction?, Int?) = state.withLock { state in
       if state.isOver { return (nil, nil) }
       state.setting += 1
@@ -31,7 +46,7 @@ public final class Alarm: Sendable {
       return (state.action, state.setting)
     }
     overtaken?.cancel()
-    guard let setting else { return }
+    guard let setting, let deadline = deadline() else { return }
     let scheduled = clock.schedule(at: deadline, action)
     let isTooLate = state.withLock { state in
       if state.isOver || state.setting != setting { return true }
