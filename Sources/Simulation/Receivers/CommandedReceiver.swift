@@ -50,14 +50,13 @@ public final class CommandedReceiver: Sendable {
   private struct State {
     var machine: ReceiverMachine
     var terminal: Terminal?
-    var scheduled: ScheduledAction?
-    /// The number of the latest call of `look`. Timers from earlier calls are outdated.
-    var look = 0
     var receivedByteCount = 0
   }
 
   public let personality: ReceiverPersonality
   private let clock: any MonotonicTimeSource
+  /// Set to the receiver's next event.
+  private let alarm: Alarm
   private let state: Guarded<State>
 
   public init(
@@ -66,6 +65,7 @@ public final class CommandedReceiver: Sendable {
   ) {
     self.personality = personality
     self.clock = clock
+    alarm = Alarm(clock: clock)
     let now = clock.now
     var body = ReceiverBody(
       personality.character, configuration, world: world, now: now,
@@ -96,11 +96,11 @@ public final class CommandedReceiver: Sendable {
 
   /// Simulates pulling the cable. The reader sees a hang-up.
   public func hangUp() {
-    let (terminal, scheduled) = state.withLock { state in
-      defer { (state.terminal, state.scheduled) = (nil, nil) }
-      return (state.terminal, state.scheduled)
+    let terminal = state.withLock { state in
+      defer { state.terminal = nil }
+      return state.terminal
     }
-    scheduled?.cancel()
+    alarm.cancel()
     guard let terminal else { return }
     terminal.stop.set()
     close(terminal.device)
@@ -178,25 +178,15 @@ public final class CommandedReceiver: Sendable {
   /// Advances the receiver to the present and then runs `body`. Writes the output, and schedules the next call for
   /// the next event.
   private func look<Value>(_ body: (inout State, MonotonicInstant) -> Value) -> Value {
-    let (value, next, number, old) = state.withLock { state in
+    let value = state.withLock { state in
       let now = clock.now
       state.machine.run(until: now)
       let value = body(&state, now)
       CommandedReceiver.write(&state)
-      state.look += 1
-      defer { state.scheduled = nil }
-      return (value, state.machine.nextEvent, state.look, state.scheduled)
+      return value
     }
-    old?.cancel()
-    guard let next else { return value }
-    // Call this outside the lock. If the instant has passed, `look` runs again before the call returns, and takes the
-    // lock.
-    let scheduled = clock.schedule(at: next) { [weak self] in self?.look { _, _ in } }
-    let isLatest = state.withLock { state in
-      if state.look == number { state.scheduled = scheduled }
-      return state.look == number
-    }
-    if !isLatest { scheduled.cancel() }
+    // Set outside the lock. If the instant has passed, `look` runs again before the call returns, and takes the lock.
+    alarm.set(asking: { state.withLock { $0.machine.nextEvent } }) { [weak self] in self?.look { _, _ in } }
     return value
   }
 
