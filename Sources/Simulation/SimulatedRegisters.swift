@@ -42,13 +42,7 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
   private let isPowered: @Sendable () -> Bool
   private let registers = Guarded(Registers())
   private let interrupt: SimulatedInterrupt?
-  private let timer = Guarded(Timer())
-
-  private struct Timer {
-    var action: ScheduledAction?
-    /// The number of the latest call of `watch`. Timers from earlier calls are outdated.
-    var look = 0
-  }
+  private let alarm: Alarm
 
   /// - Parameters:
   ///   - name: the name of the bus
@@ -64,6 +58,7 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
     self.name = name
     self.world = world
     self.clock = clock
+    alarm = Alarm(clock: clock)
     self.address = address
     self.isPowered = isPowered
   }
@@ -92,25 +87,17 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
   /// Sets the line from the registers, and schedules the next time at which it may change.
   private func watch() {
     guard let interrupt, interrupt.isOpen else { return }
-    let (next, look, overtaken) = registers.withLock { registers -> (MonotonicInstant?, Int, ScheduledAction?) in
+    // Set outside the lock. If the instant has passed, `watch` runs again before the call returns, and takes the lock.
+    alarm.set(asking: { lookAtLine(interrupt) }) { [weak self] in self?.watch() }
+  }
+
+  /// Sets the line from the registers. Returns when it may change next.
+  private func lookAtLine(_ interrupt: SimulatedInterrupt) -> MonotonicInstant? {
+    registers.withLock { registers in
       let now = clock.now
       let next = isPowered() ? registers.watch(world, at: now) : nil
       interrupt.set(registers.isInterrupting, at: now)
-      return timer.withLock { timer -> (MonotonicInstant?, Int, ScheduledAction?) in
-        timer.look += 1
-        defer { timer.action = nil }
-        return (next, timer.look, timer.action)
-      }
+      return next
     }
-    overtaken?.cancel()
-    guard let next else { return }
-    // Call this outside the locks. If the instant has passed, `watch` runs again before the call returns, and takes
-    // the locks.
-    let scheduled = clock.schedule(at: next) { [weak self] in self?.watch() }
-    let isLatest = timer.withLock { timer in
-      if timer.look == look { timer.action = scheduled }
-      return timer.look == look
-    }
-    if !isLatest { scheduled.cancel() }
   }
 }
