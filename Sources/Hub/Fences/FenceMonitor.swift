@@ -8,10 +8,6 @@ public final class FenceMonitor: Sendable {
   private struct State {
     var rule: FenceRule
     var lease: Subscription?
-    /// The timer for a late fix.
-    var timer: ScheduledAction?
-    /// The number of the newest timer. A call that has set an older timer at the same time cancels that timer.
-    var timerNumber = 0
     var isOver = false
   }
 
@@ -19,6 +15,8 @@ public final class FenceMonitor: Sendable {
   private let clock: any MonotonicTimeSource
   private let schedule: MutableProperty<Schedule>
   private let state: Guarded<State>
+  /// Set to the instant at which the next fix is late.
+  private let alarm: Alarm
   private let report: @Sendable (FenceStatus) -> Void
   private let lifetime = Lifetime()
 
@@ -31,6 +29,7 @@ public final class FenceMonitor: Sendable {
   ) {
     self.settings = settings
     self.clock = clock
+    alarm = Alarm(clock: clock)
     self.report = report
     let rule = FenceRule(settings, rememberedSide: side, at: clock.now)
     schedule = MutableProperty(rule.schedule)
@@ -58,16 +57,16 @@ public final class FenceMonitor: Sendable {
       return state.isOver
     }
     if isTooLate { lease.cancel() }
-    setTimer()
+    setAlarm()
   }
 
   public func end() {
-    let (lease, timer) = state.withLock { state in
+    let lease = state.withLock { state in
       state.isOver = true
-      defer { (state.lease, state.timer) = (nil, nil) }
-      return (state.lease, state.timer)
+      defer { state.lease = nil }
+      return state.lease
     }
-    timer?.cancel()
+    alarm.end()
     lease?.cancel()
   }
 
@@ -79,7 +78,7 @@ public final class FenceMonitor: Sendable {
     // Set the schedule before observers are notified, so that a device that is needed again at once does not fall
     // asleep.
     schedule.value = next
-    setTimer()
+    setAlarm()
     if event != nil { report(status) }
   }
 
@@ -93,26 +92,12 @@ public final class FenceMonitor: Sendable {
     let (event, status) = state.withLock { state in
       (state.isOver ? nil : state.rule.lookForLate(at: clock.now), state.rule.status)
     }
-    // No fix is late yet. A fix or a suspension may have changed `blindAt` since the timer was set, so set it again.
-    if event != nil { report(status) } else { setTimer() }
+    // No fix is late yet. A fix or a suspension may have changed `blindAt` since the alarm was set, so set it again.
+    if event != nil { report(status) } else { setAlarm() }
   }
 
-  private func setTimer() {
-    let (due, number, old) = state.withLock { state -> (MonotonicInstant?, Int, ScheduledAction?) in
-      state.timerNumber += 1
-      defer { state.timer = nil }
-      return (state.isOver ? nil : state.rule.blindAt, state.timerNumber, state.timer)
-    }
-    old?.cancel()
-    guard let due else { return }
-    // Schedule outside the lock, because `look()`, which takes the lock, may run at once. If another call has set a
-    // newer timer since, this one is cancelled below. Should it fire first, `look()` finds nothing overdue.
-    let timer = clock.schedule(at: due) { [weak self] in self?.look() }
-    let isTooLate = state.withLock { state in
-      if state.isOver || state.timerNumber != number { return true }
-      state.timer = timer
-      return false
-    }
-    if isTooLate { timer.cancel() }
+  private func setAlarm() {
+    // Set outside the lock, because `look()`, which takes the lock, may run at once.
+    alarm.set(asking: { state.withLock { $0.isOver ? nil : $0.rule.blindAt } }) { [weak self] in self?.look() }
   }
 }
