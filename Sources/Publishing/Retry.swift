@@ -84,11 +84,8 @@ extension Publisher {
 
 private final class Retry<Upstream: Publisher>: Sendable {
   private struct State {
-    var timer: ScheduledAction?
-    /// Whether a retry waits for the timer or for a hint.
-    var isWaiting = false
-    /// The number of waits. A hint may end a wait, and the next may begin, before the first one has stored its timer.
-    var wait = 0
+    /// When to retry if no hint comes first; `nil` if no retry waits.
+    var retryAt: MonotonicInstant?
     var isOver = false
   }
 
@@ -96,6 +93,7 @@ private final class Retry<Upstream: Publisher>: Sendable {
   private let backoff: @Sendable (Upstream.Failure) -> Backoff
   private let failures: FailureCount
   private let clock: any MonotonicTimeSource
+  private let alarm: Alarm
   private let run: ActivationContext<Upstream.Output, Never>
   private let current = CurrentSubscription(isExpected: true)
   private let state = Guarded(State())
@@ -108,6 +106,7 @@ private final class Retry<Upstream: Publisher>: Sendable {
     self.backoff = backoff
     self.failures = failures
     self.clock = clock
+    alarm = Alarm(clock: clock)
     self.run = run
   }
 
@@ -130,46 +129,42 @@ private final class Retry<Upstream: Publisher>: Sendable {
   }
 
   /// Ends the wait and tries again.
+  func tryNow() {
+    guard takeWait(until: nil) else { return }
+    alarm.cancel()
+    start()
+  }
+
+  /// Ends the wait, if there is one.
   ///
-  /// - Parameter wait: if given, ends only the wait with this number
-  func tryNow(after wait: Int? = nil) {
-    let (isWaiting, timer): (Bool, ScheduledAction?) = state.withLock { state in
-      if let wait, wait != state.wait { return (false, nil) }
-      defer {
-        state.timer = nil
-        state.isWaiting = false
-      }
-      return (state.isWaiting && !state.isOver, state.timer)
+  /// - Parameter now: if given, ends the wait only if its time has passed
+  /// - Returns: whether a wait ended
+  private func takeWait(until now: MonotonicInstant?) -> Bool {
+    state.withLock { state in
+      guard let retryAt = state.retryAt, !state.isOver, now.map({ retryAt <= $0 }) ?? true else { return false }
+      state.retryAt = nil
+      return true
     }
-    timer?.cancel()
-    if isWaiting { start() }
   }
 
   func end() {
-    let timer = state.withLock { state in
-      state.isOver = true
-      defer { state.timer = nil }
-      return state.timer
-    }
-    timer?.cancel()
+    state.withLock { $0.isOver = true }
+    alarm.end()
     current.end()
   }
 
   private func failed(_ failure: Upstream.Failure) {
     let count = failures.failed()
-    let begun = state.withLock { state -> (wait: Int, deadline: MonotonicInstant)? in
-      guard !state.isOver else { return nil }
-      state.isWaiting = true
-      state.wait += 1
-      return (state.wait, clock.now + backoff(failure).delay(afterFailures: count))
-    }
-    guard let (wait, deadline) = begun else { return }
-    let timer = clock.schedule(at: deadline) { [weak self] in self?.tryNow(after: wait) }
-    let isTooLate = state.withLock { state in
-      guard state.isWaiting, state.wait == wait, !state.isOver else { return true }
-      state.timer = timer
-      return false
-    }
-    if isTooLate { timer.cancel() }
+    state.withLock { $0.retryAt = clock.now + backoff(failure).delay(afterFailures: count) }
+    setAlarm()
+  }
+
+  private func setAlarm() {
+    alarm.set(asking: { state.withLock { $0.isOver ? nil : $0.retryAt } }) { [weak self] in self?.alarmWentOff() }
+  }
+
+  private func alarmWentOff() {
+    // While the alarm went off, a hint may have ended its wait, and the next wait may have begun.
+    if takeWait(until: clock.now) { start() } else { setAlarm() }
   }
 }
