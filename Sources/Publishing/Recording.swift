@@ -1,4 +1,3 @@
-import Guarding
 import MonotonicTime
 
 /// Recorded values that are played back, with their original timing, separately to each subscriber.
@@ -45,59 +44,28 @@ public struct Recording<Output: Sendable, Failure: Error>: Publisher {
   private final class Player: Sendable {
     private let recording: Recording
     private let run: ActivationContext<Output, Failure>
-    private let clock: any MonotonicTimeSource
     private let start: MonotonicInstant
-    private let next = Guarded(Next())
-
-    private struct Next: Sendable {
-      var action: ScheduledAction?
-      /// The number of the last scheduled step. A step that is due immediately runs, and schedules the next step,
-      /// before its own call of `schedule` has returned.
-      var step = 0
-      var isOver = false
-    }
+    private let alarm: Alarm
 
     init(recording: Recording, run: ActivationContext<Output, Failure>, clock: any MonotonicTimeSource) {
       self.recording = recording
       self.run = run
-      self.clock = clock
       start = clock.now
+      alarm = Alarm(clock: clock)
     }
 
     func play(from index: Int) {
       if index < recording.entries.count {
         let entry = recording.entries[index]
-        schedule(entry.offset) { player in
-          player.run.send(entry.value)
-          player.play(from: index + 1)
+        alarm.set(at: start + entry.offset) { [self] in
+          run.send(entry.value)
+          play(from: index + 1)
         }
       } else if let completion = recording.completion {
-        schedule(completion.offset) { $0.run.finish(completion.completion) }
+        alarm.set(at: start + completion.offset) { [run] in run.finish(completion.completion) }
       }
     }
 
-    func stop() {
-      let action = next.withLock { next in
-        next.isOver = true
-        defer { next.action = nil }
-        return next.action
-      }
-      action?.cancel()
-    }
-
-    private func schedule(_ offset: Duration, _ step: @escaping @Sendable (Player) -> Void) {
-      let number: Int? = next.withLock { next in
-        if next.isOver { return nil }
-        next.step += 1
-        return next.step
-      }
-      guard let number else { return }
-      let action = clock.schedule(at: start + offset) { [self] in step(self) }
-      let isOver = next.withLock { next in
-        if !next.isOver, next.step == number { next.action = action }
-        return next.isOver
-      }
-      if isOver { action.cancel() }
-    }
+    func stop() { alarm.end() }
   }
 }
