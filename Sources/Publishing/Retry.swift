@@ -2,26 +2,6 @@ import Guarding
 import MonotonicTime
 import Synchronization
 
-/// How long to wait before each retry in a series of failures.
-public struct Backoff: Equatable, Sendable {
-  public var initial: Duration
-  public var maximum: Duration
-  public var factor: Double
-
-  public init(initial: Duration, maximum: Duration, factor: Double = 2) {
-    self.initial = initial
-    self.maximum = maximum
-    self.factor = factor
-  }
-
-  /// - Parameter failures: the number of consecutive failures, at least 1
-  public func delay(afterFailures failures: Int) -> Duration {
-    var delay = initial
-    for _ in 1..<max(failures, 1) where delay < maximum { delay = min(delay * factor, maximum) }
-    return min(delay, maximum)
-  }
-}
-
 /// The number of consecutive failures, kept across subscriptions. After a subscription that ended with failures, the
 /// delays of the next one continue to grow from the last delay.
 public final class FailureCount: Sendable {

@@ -33,7 +33,7 @@ struct RestartPolicy: Equatable, Sendable {
 
   /// The pause after the first restart. A cold start under an open sky takes less time.
   static let firstPause = Duration.seconds(60)
-  static let longestPause = Duration.seconds(3600)
+  private static let backoff = Backoff(initial: firstPause, maximum: .seconds(3600))
   static let mostTries = 8
   /// The time for which the receiver must work before all attempts are available again.
   static let proof = Duration.seconds(600)
@@ -57,8 +57,8 @@ struct RestartPolicy: Equatable, Sendable {
     guard let last = steps.last, tries < RestartPolicy.mostTries else { return .hopeless }
     if let notBefore, now < notBefore { return .wait }
     let step = tries < steps.count ? steps[tries] : last
-    notBefore = now + min(RestartPolicy.firstPause * (1 << tries), RestartPolicy.longestPause)
     tries += 1
+    notBefore = now + RestartPolicy.backoff.delay(afterFailures: tries)
     return .restart(step)
   }
 
