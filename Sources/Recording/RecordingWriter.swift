@@ -11,9 +11,8 @@ struct RecordingWriter {
     case until(MonotonicInstant)
   }
 
-  private static let firstBackoff = Duration.seconds(1)
-  /// The longest pause after an error. In this time the queue does not overflow at usual rates.
-  private static let longestBackoff = Duration.seconds(10)
+  /// The pauses after errors. In the longest one the queue does not overflow at usual rates.
+  private static let backoff = Backoff(initial: .seconds(1), maximum: .seconds(10))
 
   private let inbox: RecordInbox
   private let store: any SegmentStore
@@ -35,7 +34,7 @@ struct RecordingWriter {
   private var bytes: [UInt8] = []
   /// The time at which written bytes must be on the disk; `nil` if they already are.
   private var synchronizeAt: MonotonicInstant?
-  private var failure: (retryAt: MonotonicInstant, backoff: Duration)?
+  private var failure: (retryAt: MonotonicInstant, count: Int)?
   /// The segments that were abandoned after an error, and will be repaired.
   private var unfinished: [String] = []
 
@@ -238,8 +237,8 @@ struct RecordingWriter {
       ring.end()
       inbox.lose(lost)
     }
-    let backoff = failure.map { min($0.backoff * 2, RecordingWriter.longestBackoff) } ?? RecordingWriter.firstBackoff
-    failure = (now + backoff, backoff)
+    let count = (failure?.count ?? 0) + 1
+    failure = (now + RecordingWriter.backoff.delay(afterFailures: count), count)
   }
 
   /// Whether the same file can continue once there is space again. After any other error the contents of the file are
