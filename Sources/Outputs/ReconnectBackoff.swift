@@ -1,7 +1,10 @@
+import MonotonicTime
+
 /// The time to wait before another attempt to reach a broker, a caster or a hook's target, or to open a port. The
 /// pauses grow. They are random, so that the clients of a lost broker do not all return at once.
 struct ReconnectBackoff {
   private static let longest = 60.0
+  private static let backoff = Backoff(initial: .seconds(1), maximum: .seconds(longest))
   /// After a lost connection, clients without viewers reconnect at random instants within this time, in seconds.
   private static let spread = 10.0
   private var failures = 0
@@ -16,8 +19,8 @@ struct ReconnectBackoff {
   /// half. Once a pause would exceed a minute, it is a minute plus a random part of up to a half, so that a client
   /// tries at most once a minute.
   mutating func next() -> Duration {
-    let wait = Double(1 << min(failures, 16))
     failures += 1
+    let wait = Self.backoff.delay(afterFailures: failures).inSeconds
     let share = Double.random(in: 0...0.5, using: &random)
     return .seconds(wait < Self.longest ? wait * (1 - share) : Self.longest * (1 + share))
   }
