@@ -71,7 +71,9 @@ let package = Package(
   ],
   targets: [
     .target(name: "CLinux"),
-    .target(name: "Guarding", dependencies: ["CLinux"], swiftSettings: strict + fast),
+    .target(
+      name: "Guarding", dependencies: ["CLinux", .product(name: "DequeModule", package: "swift-collections")],
+      swiftSettings: strict + fast),
     .target(name: "MonotonicTime", dependencies: ["CLinux", "Guarding"], swiftSettings: strict + fast),
     .target(
       name: "Publishing",

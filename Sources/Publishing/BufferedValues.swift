@@ -1,5 +1,4 @@
 import Guarding
-import DequeModule
 
 /// How many values to keep for a slow consumer.
 public enum Buffering: Equatable, Sendable {
@@ -69,31 +68,27 @@ private final class ValueBuffer<Element: Sendable, Failure: Error>: Sendable {
   typealias Waiter = UnsafeContinuation<Result<Element?, Failure>, Never>
 
   private struct State {
-    var values = Deque<Element>()
+    var values: BoundedQueue<Element>
     var completion: Completion<Failure>?
     var waiter: Waiter?
-    var droppedCount = 0
   }
 
-  private let capacity: Int
-  private let state = Guarded(State())
+  private let state: Guarded<State>
 
   init(capacity: Int) {
-    self.capacity = capacity
-    state.withLock { $0.values.reserveCapacity(capacity) }
+    var values = BoundedQueue<Element>(limit: capacity)
+    // `append` adds a value before it drops the oldest.
+    values.reserveCapacity(capacity + 1)
+    state = Guarded(State(values: values))
   }
 
-  var droppedCount: Int { state.withLock { $0.droppedCount } }
+  var droppedCount: Int { state.withLock { $0.values.droppedCount } }
 
   func append(_ value: Element) {
     let waiter = state.withLock { state -> Waiter? in
       if let waiter = state.waiter {
         state.waiter = nil
         return waiter
-      }
-      if state.values.count == capacity {
-        state.values.removeFirst()
-        state.droppedCount += 1
       }
       state.values.append(value)
       return nil
