@@ -8,30 +8,13 @@ final class EventQueue: Sendable {
   static let usualValueLimit = 8
   private static let newsLimit = 256
 
-  private struct Line {
-    var events: [ByteBuffer] = []
-
-    /// Adds an event.
-    ///
-    /// - Returns: whether the oldest event was dropped to make room
-    mutating func add(_ event: ByteBuffer, atMost limit: Int) -> Bool {
-      events.append(event)
-      guard events.count > limit else { return false }
-      events.removeFirst()
-      return true
-    }
-
-    mutating func next() -> ByteBuffer? { events.isEmpty ? nil : events.removeFirst() }
-  }
-
   private struct State {
-    var values = Line()
-    var news = Line()
+    var values: BoundedQueue<ByteBuffer>
+    var news = BoundedQueue<ByteBuffer>(limit: EventQueue.newsLimit)
   }
 
-  private let valueLimit: Int
   private let traffic: OutputTraffic.Kind
-  private let state = Guarded(State())
+  private let state: Guarded<State>
   /// Yields once after one or more events were sent.
   let signals: AsyncStream<Void>
   private let signal: AsyncStream<Void>.Continuation
@@ -40,16 +23,16 @@ final class EventQueue: Sendable {
   ///   - valueLimit: the number of values by which a client may fall behind
   ///   - traffic: counts the events that are dropped
   init(valueLimit: Int, traffic: OutputTraffic.Kind) {
-    self.valueLimit = valueLimit
+    state = Guarded(State(values: BoundedQueue(limit: valueLimit)))
     self.traffic = traffic
     let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     self.signals = signals
     self.signal = signal
   }
 
-  func send(_ value: ByteBuffer) { sent(state.withLock { $0.values.add(value, atMost: valueLimit) }) }
+  func send(_ value: ByteBuffer) { sent(state.withLock { $0.values.append(value) > 0 }) }
 
-  func send(news: ByteBuffer) { sent(state.withLock { $0.news.add(news, atMost: EventQueue.newsLimit) }) }
+  func send(news: ByteBuffer) { sent(state.withLock { $0.news.append(news) > 0 }) }
 
   private func sent(_ isFull: Bool) {
     if isFull { traffic.valueDropped() }
@@ -57,7 +40,7 @@ final class EventQueue: Sendable {
   }
 
   /// The next event to write; `nil` if no event waits.
-  func next() -> ByteBuffer? { state.withLock { $0.news.next() ?? $0.values.next() } }
+  func next() -> ByteBuffer? { state.withLock { $0.news.popFirst() ?? $0.values.popFirst() } }
 
   /// Ends `signals`, after a signal that has not been received yet.
   func finish() { signal.finish() }
