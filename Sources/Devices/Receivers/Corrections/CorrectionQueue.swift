@@ -10,9 +10,7 @@ public final class CorrectionQueue: Sendable {
   private static let mostBytes = 8192
 
   private struct State {
-    var messages: [[UInt8]] = []
-    var byteCount = 0
-    var lostCount = 0
+    var messages = BoundedQueue<[UInt8]>(limit: CorrectionQueue.mostBytes)
     var outcomes = CorrectionOutcomes()
   }
 
@@ -23,34 +21,17 @@ public final class CorrectionQueue: Sendable {
   public init() {}
 
   public func put(_ message: [UInt8]) {
-    state.withLock { state in
-      state.messages.append(message)
-      state.byteCount += message.count
-      while state.byteCount > CorrectionQueue.mostBytes {
-        state.byteCount -= state.messages.removeFirst().count
-        state.lostCount += 1
-      }
-    }
+    state.withLock { _ = $0.messages.append(message, size: message.count) }
     signal.raise()
   }
 
-  func take() -> [UInt8]? {
-    state.withLock { state in
-      guard !state.messages.isEmpty else { return nil }
-      let message = state.messages.removeFirst()
-      state.byteCount -= message.count
-      return message
-    }
-  }
+  func take() -> [UInt8]? { state.withLock { $0.messages.popFirst() } }
 
   var isEmpty: Bool { state.withLock { $0.messages.isEmpty } }
 
   /// Drops the waiting messages, because the receiver is no longer read.
   public func clear() {
-    state.withLock { state in
-      state.messages = []
-      state.byteCount = 0
-    }
+    state.withLock { $0.messages.removeAll() }
     signal.clear()
   }
 
@@ -61,5 +42,5 @@ public final class CorrectionQueue: Sendable {
   public var outcomes: CorrectionOutcomes { state.withLock { $0.outcomes } }
 
   /// The number of messages that were lost because the line was too slow.
-  public var lostCount: Int { state.withLock { $0.lostCount } }
+  public var lostCount: Int { state.withLock { $0.messages.droppedCount } }
 }
