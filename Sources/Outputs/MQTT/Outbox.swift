@@ -1,4 +1,5 @@
 import DequeModule
+import Guarding
 
 /// The messages that wait to be published. It keeps the latest message of each retained topic, and all other messages
 /// in order. If the others exceed a total size, the oldest ones are dropped and counted.
@@ -15,33 +16,24 @@ struct Outbox {
     var byteCount: Int { payload.count + topic.utf8.count + 64 }
   }
 
-  let byteLimit: Int
-  private(set) var lostCount = 0
   /// The messages that the broker should store. They are sent again with each connection, because the broker may have
   /// lost them.
   private var retained: [String: Message] = [:]
   /// The topics whose latest message the broker does not have yet, in the order of their changes.
   private var changed: Deque<String> = []
-  private var values: Deque<Message> = []
-  private var byteCount = 0
+  private var values: BoundedQueue<Message>
 
   /// - Parameter byteLimit: the maximum size of all messages that are not retained, in bytes
-  init(byteLimit: Int = 4 << 20) { self.byteLimit = byteLimit }
+  init(byteLimit: Int = 4 << 20) { values = BoundedQueue(limit: byteLimit) }
+
+  /// The number of messages that were dropped.
+  var lostCount: Int { values.droppedCount }
 
   var isEmpty: Bool { changed.isEmpty && values.isEmpty }
 
   mutating func add(_ message: Message) {
     guard !message.isRetained else { return keep(message) }
-    values.append(message)
-    byteCount += message.byteCount
-    dropOldest()
-  }
-
-  private mutating func dropOldest() {
-    while byteCount > byteLimit, let oldest = values.popFirst() {
-      byteCount -= oldest.byteCount
-      lostCount += 1
-    }
+    values.append(message, size: message.byteCount)
   }
 
   private mutating func keep(_ message: Message) {
@@ -55,26 +47,19 @@ struct Outbox {
       // An empty message clears a topic, and is not kept for later connections.
       return retained[topic]?.payload.isEmpty ?? true ? retained.removeValue(forKey: topic) : retained[topic]
     }
-    guard let value = values.popFirst() else { return nil }
-    byteCount -= value.byteCount
-    return value
+    return values.popFirst()
   }
 
   /// Takes back the unacknowledged messages, in order, after a connection was lost. They are published again before
   /// all other messages.
   mutating func putBack(_ messages: [Message]) {
-    for message in messages.reversed() {
-      if message.isProbe { continue }
-      if !message.isRetained {
-        values.prepend(message)
-        byteCount += message.byteCount
-      } else if message.payload.isEmpty, retained[message.topic] == nil {
-        // Sending this message has removed its topic from `retained`. All other retained messages are published again
-        // with each connection.
-        keep(message)
-      }
+    let messages = messages.filter { !$0.isProbe }
+    values.prepend(messages.filter { !$0.isRetained }) { $0.byteCount }
+    for message in messages.reversed() where message.isRetained {
+      // Sending an empty message has removed its topic from `retained`. All other retained messages are published again
+      // with each connection.
+      if message.payload.isEmpty, retained[message.topic] == nil { keep(message) }
     }
-    dropOldest()
   }
 
   /// Marks all retained messages for publication: the broker may have restarted before the new connection.
