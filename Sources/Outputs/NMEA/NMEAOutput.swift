@@ -58,8 +58,6 @@ private final class NMEASession: StreamSession {
     var feed = ReceiverFeed()
     /// Rejects positions that the client already has.
     var positionTime = MonotonicUTCFilter()
-    var reminder: ScheduledAction?
-    var isOver = false
   }
 
   /// The interval of sentences that report no position, and the delay before the first one.
@@ -68,11 +66,13 @@ private final class NMEASession: StreamSession {
   private let connection: StreamConnection
   private let output: NMEAOutput
   private let lifetime = Lifetime()
+  private let reminder: Alarm
   private let state = Guarded(State())
 
   init(_ connection: StreamConnection, output: NMEAOutput) {
     self.connection = connection
     self.output = output
+    reminder = Alarm(clock: MonotonicClock())
   }
 
   func start() {
@@ -163,24 +163,14 @@ private final class NMEASession: StreamSession {
   }
 
   private func remind(after pause: Duration) {
-    let clock = MonotonicClock()
-    let next = clock.schedule(at: clock.now + pause) { [weak self] in self?.remind() }
-    let isTooLate = state.withLock { state in
-      if !state.isOver { state.reminder = next }
-      return state.isOver
-    }
-    if isTooLate { next.cancel() }
+    reminder.set(at: MonotonicClock().now + pause) { [weak self] in self?.remind() }
   }
 
   /// Ignores sentences from plotters; the hub does not use them.
   func receive(_ bytes: UnsafeBufferPointer<UInt8>) {}
 
   func end() {
-    let reminder = state.withLock { state in
-      state.isOver = true
-      return state.reminder
-    }
-    reminder?.cancel()
+    reminder.end()
     lifetime.end()
   }
 }
