@@ -28,7 +28,6 @@ private final class StateSession: StreamSession {
 
   private struct State {
     var subscription: Subscription?
-    var timer: ScheduledAction?
     var hasRequested = false
     var isOver = false
     // The last request. Members that a new request does not name stay unchanged.
@@ -47,6 +46,8 @@ private final class StateSession: StreamSession {
   /// client's connection and its first bytes. A client that has bound its end of the connection to a name announces a
   /// request in this way, and gets more time.
   private let patience: Duration
+  /// Set while the session waits for a request.
+  private let alarm = Alarm(clock: MonotonicClock())
   private let state = Guarded(State())
   private let requests = Guarded(StateRequests())
   /// The time of the newest state that was sent.
@@ -60,18 +61,12 @@ private final class StateSession: StreamSession {
   }
 
   func waitForRequest() {
-    let clock = MonotonicClock()
-    let timer = clock.schedule(at: clock.now + patience) { [weak self] in
+    alarm.set(at: MonotonicClock().now + patience) { [weak self] in
       guard let self, !state.withLock({ $0.hasRequested || $0.isOver }) else { return }
       // The request has arrived, but the server has not read it yet, because this machine is busy.
       if connection.hasUnread { return waitForRequest() }
       subscribe(as: connection.peer.holder(), to: ViewRequest(), isRequested: false)
     }
-    let isTooLate = state.withLock { state in
-      state.timer = timer
-      return state.hasRequested || state.isOver
-    }
-    if isTooLate { timer.cancel() }
   }
 
   private func subscribe(as holder: Holder, to request: ViewRequest, isRequested: Bool = true) {
@@ -109,11 +104,8 @@ private final class StateSession: StreamSession {
 
   private func serve(_ line: StateRequests.Line) {
     // Once a client has sent anything, the timer must not subscribe it to the whole state.
-    let timer = state.withLock { state in
-      state.hasRequested = true
-      return state.timer
-    }
-    timer?.cancel()
+    state.withLock { $0.hasRequested = true }
+    alarm.end()
     func refuse(_ message: String) {
       var json = JSONWriter(capacity: 512)
       json.beginObject()
@@ -249,17 +241,17 @@ private final class StateSession: StreamSession {
   }
 
   func end() {
-    let (subscription, timer, calibration, search) = state.withLock { state in
+    let (subscription, calibration, search) = state.withLock { state in
       state.isOver = true
       defer {
         state.subscription = nil
         state.calibration = nil
         state.search = nil
       }
-      return (state.subscription, state.timer, state.calibration, state.search)
+      return (state.subscription, state.calibration, state.search)
     }
     search?.cancel()
-    timer?.cancel()
+    alarm.end()
     subscription?.cancel()
     calibration?.end()
   }
