@@ -25,7 +25,6 @@ final class SubscriberProbe: Sendable {
     var isConnected = false
     /// The number of published states at the last probe.
     var sentCount = 0
-    var next: ScheduledAction?
     var hasSaid = false
   }
 
@@ -36,6 +35,7 @@ final class SubscriberProbe: Sendable {
   private let send: @Sendable (_ topic: String) -> Void
   private let say: @Sendable (String) -> Void
   private let key = ViewerRequest.Key(viewer: SubscriberProbe.viewer, stream: .state)
+  private let alarm: Alarm
   private let state = Guarded(State())
 
   /// - Parameters:
@@ -50,6 +50,7 @@ final class SubscriberProbe: Sendable {
     self.topics = topics
     self.interests = interests
     self.clock = clock
+    alarm = Alarm(clock: clock)
     self.sentCount = sentCount
     self.send = send
     self.say = say
@@ -69,12 +70,8 @@ final class SubscriberProbe: Sendable {
 
   /// Ends the probes until the next connection. Called for each failed attempt to connect, and at the end.
   func disconnected() {
-    let next = state.withLock { state in
-      state.isConnected = false
-      defer { state.next = nil }
-      return state.next
-    }
-    next?.cancel()
+    state.withLock { $0.isConnected = false }
+    alarm.cancel()
   }
 
   /// Takes the broker's answer about a topic.
@@ -107,12 +104,7 @@ final class SubscriberProbe: Sendable {
       return state.sentCount == count
     }
     if isQuiet, !isAskedFor { send(topics.states) }
-    let next = clock.schedule(at: clock.now + SubscriberProbe.interval) { [weak self] in self?.probe() }
-    let (old, isTooLate) = state.withLock { state in
-      defer { if state.isConnected { state.next = next } }
-      return (state.next, !state.isConnected)
-    }
-    old?.cancel()
-    if isTooLate { next.cancel() }
+    let next = clock.now + SubscriberProbe.interval
+    alarm.set(asking: { state.withLock { $0.isConnected } ? next : nil }) { [weak self] in self?.probe() }
   }
 }
