@@ -65,12 +65,11 @@ public final class RecorderOutput: Service {
     last.present?.listening.end()
     let recorders = last.leaving + [last.present?.recorder].compactMap { $0 }
     guard !recorders.isEmpty else { return }
-    let end = LastWait(count: recorders.count)
+    let end = LastWait(count: recorders.count, limit: Alarm(clock: time.clock))
     await withUnsafeContinuation { continuation in
       end.start(continuation)
       for recorder in recorders { recorder.end { end.hasEnded() } }
-      let limit = time.clock.now + RecorderOutput.lastChance
-      end.hold(time.clock.schedule(at: limit) { end.isOver() })
+      end.end(at: time.clock.now + RecorderOutput.lastChance)
     }
     for recorder in recorders { recorder.giveUp() }
   }
@@ -135,22 +134,19 @@ private final class LastWait: Sendable {
   private struct State {
     var count: Int
     var continuation: UnsafeContinuation<Void, Never>?
-    var limit: ScheduledAction?
   }
 
   private let state: Guarded<State>
+  private let limit: Alarm
 
-  init(count: Int) { state = Guarded(State(count: count)) }
+  init(count: Int, limit: Alarm) {
+    state = Guarded(State(count: count))
+    self.limit = limit
+  }
 
   func start(_ continuation: UnsafeContinuation<Void, Never>) { state.withLock { $0.continuation = continuation } }
 
-  func hold(_ limit: ScheduledAction) {
-    let isTooLate = state.withLock { state in
-      state.limit = limit
-      return state.continuation == nil
-    }
-    if isTooLate { limit.cancel() }
-  }
+  func end(at deadline: MonotonicInstant) { limit.set(at: deadline) { [self] in isOver() } }
 
   func hasEnded() {
     let isLast = state.withLock { state in
@@ -160,12 +156,12 @@ private final class LastWait: Sendable {
     if isLast { isOver() }
   }
 
-  func isOver() {
-    let (continuation, limit) = state.withLock { state in
-      defer { state = State(count: state.count) }
-      return (state.continuation, state.limit)
+  private func isOver() {
+    let continuation = state.withLock { state in
+      defer { state.continuation = nil }
+      return state.continuation
     }
-    limit?.cancel()
+    limit.end()
     continuation?.resume()
   }
 }
