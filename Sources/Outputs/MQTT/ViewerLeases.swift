@@ -68,7 +68,6 @@ final class ViewerLeases: Sendable {
   private struct Entry {
     var timed: TimedRequest
     var lease: Subscription
-    var timer: ScheduledAction?
     /// Whether the request has come since the last connection, for the first time or again.
     var isConfirmed = true
     /// Whether the request was withdrawn, by the viewer or by a broker that shuts down. It ends at the next review
@@ -88,8 +87,6 @@ final class ViewerLeases: Sendable {
     /// The requests that were withdrawn within the last `farewell`. If the broker shuts down, it may have withdrawn
     /// them, and not their viewers.
     var takenBack: [TakenBack] = []
-    /// The timer that ends unconfirmed requests.
-    var review: ScheduledAction?
     var isOver = false
 
     mutating func chooseFastest() {
@@ -109,6 +106,10 @@ final class ViewerLeases: Sendable {
   private let sendFix: @Sendable (RequestedFix, ViewerRequest.Key) -> Void
   private let expired: @Sendable (ViewerRequest.Key) -> Void
   private let state = Guarded(State())
+  /// Set to the earliest end of a request.
+  private let alarm: Alarm
+  /// Ends unconfirmed requests.
+  private let reviewAlarm: Alarm
   private let lifetime = Lifetime()
   private let latestAudience = MutableProperty(Audience())
 
@@ -124,6 +125,8 @@ final class ViewerLeases: Sendable {
   ) {
     self.host = host
     self.clock = clock
+    alarm = Alarm(clock: clock)
+    reviewAlarm = Alarm(clock: clock)
     self.send = send
     self.sendFix = sendFix
     self.expired = expired
@@ -177,7 +180,6 @@ final class ViewerLeases: Sendable {
     }
     if isNew { host.traffic.mqtt.clientCame() }
     // Begin the new lease before ending the old one, so that a new rate causes no power cycle.
-    old?.timer?.cancel()
     old?.lease.cancel()
     _ = renew(key, timed)
     tellChange()
@@ -229,37 +231,29 @@ final class ViewerLeases: Sendable {
   ///
   /// - Returns: `false` if there is no lease for these values
   private func renew(_ key: ViewerRequest.Key, _ timed: TimedRequest) -> Bool {
-    let timer = timed.end.map { clock.schedule(at: $0) { [weak self] in self?.isOver(key) } }
-    let (isSame, old): (Bool, ScheduledAction?) = state.withLock { state in
-      guard var entry = state.entries[key], entry.timed.interest == timed.interest else { return (false, timer) }
-      let old = entry.timer
-      entry.timer = timer
+    let isSame = state.withLock { state in
+      guard var entry = state.entries[key], entry.timed.interest == timed.interest else { return false }
       entry.timed = timed
       (entry.isConfirmed, entry.isTakenBack) = (true, false)
       state.entries[key] = entry
-      return (true, old)
+      return true
     }
-    old?.cancel()
-    // If the request was over before it was stored, its timer found no request to end.
-    if isSame, let end = timed.end, end <= clock.now { isOver(key) }
+    if isSame { setAlarm() }
     return isSame
   }
 
   /// Moves the ends of requests earlier by the time that the machine was suspended. See `MonotonicInstant.moveBack`.
   private func resume(after slept: Duration) {
-    let ends = state.withLock { state in
+    state.withLock { state in
       for key in state.entries.keys { state.entries[key]?.timed.goBack(by: slept) }
       for key in state.over.keys { state.over[key]?.goBack(by: slept) }
-      return state.entries.compactMapValues(\.timed.end)
     }
-    for (key, end) in ends {
-      let timer = clock.schedule(at: end) { [weak self] in self?.isOver(key) }
-      let old: ScheduledAction? = state.withLock { state in
-        guard let entry = state.entries[key], entry.timed.end == end else { return timer }
-        state.entries[key]?.timer = timer
-        return entry.timer
-      }
-      old?.cancel()
+    setAlarm()
+  }
+
+  private func setAlarm() {
+    alarm.set(asking: { state.withLock { $0.entries.values.compactMap(\.timed.end).min() } }) { [weak self] in
+      self?.endDue()
     }
   }
 
@@ -274,11 +268,15 @@ final class ViewerLeases: Sendable {
     if isToGo { send(value, key.stream) }
   }
 
-  /// Ends a request whose time is over, unless it was extended while the timer fired.
-  private func isOver(_ key: ViewerRequest.Key) {
+  /// Ends the requests whose time is over. If the first one was extended while the alarm went off, there may be none.
+  private func endDue() {
     let now = clock.now
-    let isOver = end { state in state.entries[key]?.timed.end.map { $0 <= now } == true ? [key] : [] }
-    if isOver { expired(key) }
+    let ended = end { state in
+      let due = state.entries.compactMap { key, entry in entry.timed.end.flatMap { $0 <= now ? (key, $0) : nil } }
+      return due.sorted { $0.1 < $1.1 }.map(\.0)
+    }
+    for key in ended { expired(key) }
+    if ended.isEmpty { setAlarm() }
   }
 
   func isAskedFor(_ stream: ViewerRequest.Stream, byOthersThan viewer: String) -> Bool {
@@ -289,15 +287,15 @@ final class ViewerLeases: Sendable {
 
   /// Ends the requests that `choose` selects.
   ///
-  /// - Returns: whether any existed
+  /// - Returns: those that existed
   @discardableResult
-  private func end(_ choose: (State) -> [ViewerRequest.Key]) -> Bool {
+  private func end(_ choose: (State) -> [ViewerRequest.Key]) -> [ViewerRequest.Key] {
     let now = clock.now
     let ended = state.withLock { state in
-      var ended: [Entry] = []
+      var ended: [(key: ViewerRequest.Key, entry: Entry)] = []
       for key in choose(state) {
         guard let entry = state.entries.removeValue(forKey: key) else { continue }
-        ended.append(entry)
+        ended.append((key, entry))
         // If the table is full, its entries are old or a client has filled it, so it may be cleared.
         if state.over.count >= ViewerLeases.limit { state.over.removeAll() }
         if let end = entry.timed.end, end <= now { state.over[key] = entry.timed }
@@ -305,14 +303,14 @@ final class ViewerLeases: Sendable {
       state.chooseFastest()
       return ended
     }
-    guard !ended.isEmpty else { return false }
-    for entry in ended {
-      entry.timer?.cancel()
+    guard !ended.isEmpty else { return [] }
+    setAlarm()
+    for (_, entry) in ended {
       entry.lease.cancel()
       host.traffic.mqtt.clientLeft()
     }
     tellChange()
-    return true
+    return ended.map(\.key)
   }
 
   /// Called after each connection, when the broker sends its retained messages again. A request that is missing then
@@ -358,17 +356,12 @@ final class ViewerLeases: Sendable {
   }
 
   private func review(in duration: Duration, _ ends: @escaping @Sendable (Entry) -> Bool) {
-    let review = clock.schedule(at: clock.now + duration) { [weak self] in
+    reviewAlarm.set(at: clock.now + duration) { [weak self] in
       self?.end { state in
         let ended = state.entries.filter { $1.isTakenBack || ends($1) && $1.timed.interest.duration == nil }
         return Array(ended.keys)
       }
     }
-    let old = state.withLock { state in
-      defer { state.review = review }
-      return state.review
-    }
-    old?.cancel()
   }
 
   private func tellChange() {
@@ -384,11 +377,9 @@ final class ViewerLeases: Sendable {
 
   /// Ends all requests, and refuses later ones.
   func end() {
-    let review = state.withLock { state in
-      state.isOver = true
-      return state.review
-    }
-    review?.cancel()
+    state.withLock { $0.isOver = true }
+    reviewAlarm.end()
+    alarm.end()
     end { Array($0.entries.keys) }
   }
 }
