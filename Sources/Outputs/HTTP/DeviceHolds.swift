@@ -32,18 +32,20 @@ final class DeviceHolds: Sendable {
     var user: SlotUser
     var holder: String
     var lease: Subscription
-    var timer: ScheduledAction
     var end: MonotonicInstant
   }
 
   private let host: HubHost
   private let clock: any MonotonicTimeSource
   private let entries = Guarded<[String: Entry]>([:])
+  /// Set to the earliest end of a hold.
+  private let alarm: Alarm
   private let lifetime = Lifetime()
 
   init(host: HubHost, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.host = host
     self.clock = clock
+    alarm = Alarm(clock: clock)
     host.slotOwners.add(self)
     clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
   }
@@ -66,18 +68,16 @@ final class DeviceHolds: Sendable {
     let id = DeviceHolds.newIdentifier()
     let lease = host.hub.powerLease(of: device).subscribe(as: Holder(holder), receiveValue: { _ in })
     let end = clock.now + duration
-    let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
     let refusal = entries.withLock { entries -> String? in
       if let reason = DeviceHolds.refusal(of: user, entries) { return reason }
-      entries[id] = Entry(device: device, user: user, holder: holder, lease: lease, timer: timer, end: end)
+      entries[id] = Entry(device: device, user: user, holder: holder, lease: lease, end: end)
       return nil
     }
     if let refusal {
-      timer.cancel()
       lease.cancel()
       throw Refusal(reason: refusal)
     }
-    endIfOver(id, end)
+    setAlarm()
     return Hold(id: id, device: device, holder: holder, remaining: duration)
   }
 
@@ -88,40 +88,26 @@ final class DeviceHolds: Sendable {
   /// Extends a hold from now; `nil` if the hold is over, or is for another device.
   func renew(_ id: String, of device: String, for duration: Duration) -> Hold? {
     let end = clock.now + duration
-    let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
-    let (hold, old) = entries.withLock { entries -> (Hold?, ScheduledAction) in
-      guard var entry = entries[id], entry.device == device else { return (nil, timer) }
-      defer { entries[id] = entry }
-      let old = entry.timer
-      entry.timer = timer
-      entry.end = end
-      return (Hold(id: id, device: device, holder: entry.holder, remaining: duration), old)
+    let hold = entries.withLock { entries -> Hold? in
+      guard let entry = entries[id], entry.device == device else { return nil }
+      entries[id]?.end = end
+      return Hold(id: id, device: device, holder: entry.holder, remaining: duration)
     }
-    old.cancel()
-    endIfOver(id, end)
+    if hold != nil { setAlarm() }
     return hold
   }
 
   /// Moves the ends of holds earlier by the time that the machine was suspended. See `MonotonicInstant.moveBack`.
   private func resume(after slept: Duration) {
-    let ends = entries.withLock { entries in
+    entries.withLock { entries in
       for id in entries.keys { entries[id]?.end.moveBack(by: slept) }
-      return entries.mapValues(\.end)
     }
-    for (id, end) in ends {
-      let timer = clock.schedule(at: end) { [weak self] in self?.isOver(id) }
-      let old = entries.withLock { entries -> ScheduledAction in
-        guard let old = entries[id]?.timer, entries[id]?.end == end else { return timer }
-        entries[id]?.timer = timer
-        return old
-      }
-      old.cancel()
-    }
+    setAlarm()
   }
 
-  /// Ends a hold whose time was over before the hold was stored, for example because the machine was stopped. Its
-  /// timer found no hold to end.
-  private func endIfOver(_ id: String, _ end: MonotonicInstant) { if end <= clock.now { isOver(id) } }
+  private func setAlarm() {
+    alarm.set(asking: { entries.withLock { $0.values.map(\.end).min() } }) { [weak self] in self?.endDue() }
+  }
 
   /// Ends a hold.
   ///
@@ -130,9 +116,10 @@ final class DeviceHolds: Sendable {
     let entry = entries.withLock { entries in
       entries[id]?.device == device ? entries.removeValue(forKey: id) : nil
     }
-    entry?.timer.cancel()
-    entry?.lease.cancel()
-    return entry != nil
+    guard let entry else { return false }
+    setAlarm()
+    entry.lease.cancel()
+    return true
   }
 
   /// Ends every hold, because the hub or its web port ends, or because a user with the right to make lasting changes
@@ -140,12 +127,15 @@ final class DeviceHolds: Sendable {
   @discardableResult
   func releaseAll() -> Int { all.count { release($0.id, of: $0.device) } }
 
-  /// Ends a hold whose time is over, unless it was extended while the timer fired.
-  private func isOver(_ id: String) {
-    let entry = entries.withLock { entries in
-      entries[id].map { $0.end <= clock.now } == true ? entries.removeValue(forKey: id) : nil
+  /// Ends the holds whose time is over. If the first one was extended while the alarm went off, there may be none.
+  private func endDue() {
+    let due = entries.withLock { entries in
+      let due = entries.filter { $0.value.end <= clock.now }
+      for id in due.keys { entries[id] = nil }
+      return due.values.sorted { $0.end < $1.end }
     }
-    entry?.lease.cancel()
+    setAlarm()
+    for entry in due { entry.lease.cancel() }
   }
 
   /// A random identifier. It must be impossible to guess, because with it a client may end the hold.
