@@ -18,8 +18,16 @@ public struct Guarded<Value: Sendable & ~Copyable>: ~Copyable, @unchecked Sendab
   // which cannot be copied, and `Value` is `Sendable`.
   @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
   @usableFromInline let value: UnsafeMutablePointer<Value>
+  #if DEBUG
+    @usableFromInline let rank: LockRank?
+  #endif
 
-  public init(_ value: consuming Value) {
+  /// - Parameter rank: the place of the lock in the order of locks, which debug builds check; `nil` for a lock under
+  ///   which no other lock is taken, or whose order is not checked
+  public init(_ value: consuming Value, rank: LockRank? = nil) {
+    #if DEBUG
+      self.rank = rank
+    #endif
     mutex = .allocate(capacity: 1)
     self.value = .allocate(capacity: 1)
     self.value.initialize(to: value)
@@ -39,6 +47,10 @@ public struct Guarded<Value: Sendable & ~Copyable>: ~Copyable, @unchecked Sendab
   public borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
+    #if DEBUG
+      let held = rank.map(HeldRank.enter)
+      defer { if let held { HeldRank.leave(held) } }
+    #endif
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return try body(&value.pointee)
