@@ -60,7 +60,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     var isBusy: Bool { queue.count > queueCapacity || servedCount >= deliveryShare }
   }
 
-  private let state = Guarded(State())
+  private let state = Guarded(State(), rank: .broadcast)
   private let role = DeliveringRole()
   private let replaysLatest: Bool
 

@@ -43,7 +43,7 @@ public final class HolderGroup: Sendable {
   /// The name to use in messages when the group has no holder.
   fileprivate let label: String
   private let observer: (any HolderObserver)?
-  private let state = Guarded(State())
+  private let state = Guarded(State(), rank: .holderGroup)
 
   public init(_ label: String, observer: (any HolderObserver)? = nil) {
     self.label = label

@@ -105,7 +105,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     self.idleTimeoutPolicy = idleTimeoutPolicy
     broadcast = Broadcast(replaysLatest: replaysLatest)
     group = HolderGroup(name, observer: holderObserver)
-    state = Guarded(State(machine: LifecycleMachine(timing: timing)))
+    state = Guarded(State(machine: LifecycleMachine(timing: timing)), rank: .lifecycle)
     mutableActivity = MutableProperty(
       SourceActivity(phase: .idle, since: clock.now, reason: "no subscriber yet", subscriberCount: 0))
   }

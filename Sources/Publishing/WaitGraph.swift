@@ -13,7 +13,7 @@ import Synchronization
 /// each awaited role, its holder. A holder that changes in the meantime belongs to a thread that is not waiting.
 enum WaitGraph {
   // Process-wide, because a circle may span any number of broadcasts.
-  private static let waits = Guarded<[UInt: DeliveringRole]>([:])
+  private static let waits = Guarded<[UInt: DeliveringRole]>([:], rank: .waitGraph)
 
   /// Records that a thread waits for a role, unless the wait would close a cycle. Returns whether it recorded the
   /// wait.
