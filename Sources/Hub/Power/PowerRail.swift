@@ -45,7 +45,7 @@ public final class PowerRail: Sendable {
     self.hardware = hardware
     self.clock = clock
     let machine = RailMachine(isSwitched: `switch` != .none, now: clock.now)
-    state = Guarded(State(machine: machine))
+    state = Guarded(State(machine: machine), rank: .powerRail)
     property = MutableProperty(machine.supply)
     alarm = Alarm(clock: clock)
   }

@@ -13,7 +13,7 @@ public final class UsageHistories: Sendable {
 
   private let systemTime: @Sendable () -> Int64
   /// The histories, the last opened one at the end.
-  private let entries = Guarded<[Entry]>([])
+  private let entries = Guarded<[Entry]>([], rank: .usageHistories)
 
   /// - Parameter systemTime: nanoseconds since 1970
   public init(systemTime: @escaping @Sendable () -> Int64) { self.systemTime = systemTime }

@@ -18,7 +18,7 @@ public final class UsageHistory: Sendable {
 
   /// The energy log of all devices that have had one name. A new history for the name continues the same log.
   private final class SharedEnergyLog: Sendable {
-    let energyLog = Guarded(EnergyLog())
+    let energyLog = Guarded(EnergyLog(), rank: .energyLog)
   }
 
   /// The driver and the connection. Another device under the same name must learn everything again.

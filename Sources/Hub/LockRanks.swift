@@ -1,0 +1,8 @@
+import Guarding
+
+// The order of the locks of this module. CONTRIBUTING ("Locks") has the whole order, with the ranks in between.
+extension LockRank {
+  static let usageHistories = LockRank(50, "UsageHistories")
+  static let energyLog = LockRank(50, "EnergyLog")
+  static let powerRail = LockRank(50, "PowerRail")
+}
