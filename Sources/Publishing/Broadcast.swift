@@ -71,6 +71,8 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
 
   var latest: Output? { state.withLock { $0.latest } }
 
+  var hasReceivers: Bool { state.withLock { !$0.receivers.isEmpty } }
+
   /// Sends a value and delivers it. If another thread is delivering, the value goes into the queue, and this thread may
   /// have to wait.
   func send(_ value: Output, generation: Int = 0) {

@@ -15,6 +15,9 @@ public final class Subject<Output: Sendable, Failure: Error>: Publisher {
 
   public init() {}
 
+  /// Whether there are subscribers, so that a sender can save the work of making a value for none.
+  public var hasSubscribers: Bool { broadcast.hasReceivers }
+
   public func send(_ value: Output) { broadcast.send(value) }
 
   /// Completes the present subscribers. Subscribers that join later start as with a new subject.
