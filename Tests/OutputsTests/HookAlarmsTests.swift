@@ -89,4 +89,37 @@ struct HookAlarmsTests {
     alarms.keep { $0.subject != "gps" }
     #expect(alarms.raised.isEmpty)
   }
+
+  private static func fence(_ event: FenceStatus.Event?, _ state: FenceStatus.State) -> FenceStatus {
+    var status = FenceStatus(name: "anchor", since: at(0))
+    (status.event, status.state) = (event, state)
+    return status
+  }
+
+  @Test func `a return to a fence is reported only after leaving it, and a board that starts outside has left it`() {
+    let left = [HookAlarms.FenceChange(event: .fence, isRaised: true)]
+    let returned = [HookAlarms.FenceChange(event: .fence, isRaised: false)]
+    var alarms = HookAlarms()
+    #expect(alarms.look(at: Self.fence(nil, .unknown)).isEmpty)
+    #expect(alarms.look(at: Self.fence(.found, .outside)) == left)
+    #expect(alarms.look(at: Self.fence(.enter, .inside)) == returned)
+    #expect(alarms.look(at: Self.fence(.leave, .outside)) == left)
+    // The next run of the hub finds the board still outside, and then the board returns.
+    var next = HookAlarms(raised: alarms.raised)
+    #expect(next.look(at: Self.fence(.found, .outside)).isEmpty)
+    #expect(next.look(at: Self.fence(.enter, .inside)) == returned)
+    #expect(next.look(at: Self.fence(.found, .inside)).isEmpty && next.raised.isEmpty)
+    // Another run learns that the board has returned only by finding it inside.
+    var other = HookAlarms(raised: alarms.raised)
+    #expect(other.look(at: Self.fence(.found, .inside)) == returned)
+  }
+
+  @Test func `a fence without fixes keeps its side, and reports that it is watched again first`() {
+    var alarms = HookAlarms()
+    _ = alarms.look(at: Self.fence(.leave, .outside))
+    #expect(alarms.look(at: Self.fence(.lost, .unknown)) == [.init(event: .blind, isRaised: true)])
+    #expect(alarms.look(at: Self.fence(.lost, .unknown)).isEmpty)
+    let back = alarms.look(at: Self.fence(.enter, .inside))
+    #expect(back == [.init(event: .blind, isRaised: false), .init(event: .fence, isRaised: false)])
+  }
 }

@@ -2,7 +2,7 @@ import Hub
 import MonotonicTime
 
 /// Decides when to report that trouble has begun, and that it has ended: each once, even if the hub restarts in
-/// between.
+/// between. An end is reported only after a beginning.
 ///
 /// The failure of a device, jamming and spoofing may come and go quickly. They are therefore reported after they have
 /// lasted for `patience`, and all other trouble at once. The end of trouble of a device is reported after it has been
@@ -24,6 +24,12 @@ struct HookAlarms: Sendable {
     var key: Key
     /// The trouble that has begun; `nil` if the trouble is over.
     var trouble: Trouble?
+  }
+
+  /// The beginning or the end of a trouble of a fence.
+  struct FenceChange: Equatable, Sendable {
+    var event: HookEvent
+    var isRaised: Bool
   }
 
   /// The known condition of all devices at one instant.
@@ -73,17 +79,37 @@ struct HookAlarms: Sendable {
     return (changes, next)
   }
 
-  /// Marks trouble as reported, without waiting for `patience`.
+  /// Takes the status of a fence after an event, without waiting for `patience`. A board that is outside when the
+  /// watch begins counts as one that has left, so that its return has a beginning.
   ///
-  /// - Returns: whether it is new
-  mutating func raise(_ key: Key) -> Bool { raised.insert(key).inserted }
-  /// Marks trouble as over.
+  /// - Returns: the changes to report
+  mutating func look(at fence: FenceStatus) -> [FenceChange] {
+    guard let event = fence.event else { return [] }
+    var changes = mark(.blind, of: fence.name, as: event == .lost)
+    switch fence.state {
+    case .outside: changes += mark(.fence, of: fence.name, as: true)
+    case .inside: changes += mark(.fence, of: fence.name, as: false)
+    case .unknown: break
+    }
+    return changes
+  }
+
+  /// Marks a fence's trouble as reported, or as over.
   ///
-  /// - Returns: whether the trouble was reported
-  mutating func clear(_ key: Key) -> Bool { raised.remove(key) != nil }
+  /// - Returns: the change, if it is one
+  private mutating func mark(_ event: HookEvent, of fence: String, as isRaised: Bool) -> [FenceChange] {
+    let key = Key(event: event, subject: fence)
+    let isNew = isRaised ? raised.insert(key).inserted : raised.remove(key) != nil
+    return isNew ? [FenceChange(event: event, isRaised: isRaised)] : []
+  }
 
   /// Forgets the troubles of devices and fences that no longer exist.
   mutating func keep(_ isThere: (Key) -> Bool) { raised = raised.filter(isThere) }
+}
+
+extension HookAlarms.Key {
+  /// Whether this is the trouble of a fence, not of a device.
+  var isOfFence: Bool { event == .fence || event == .blind }
 }
 
 extension HookAlarms.Look {

@@ -23,6 +23,13 @@ public final class HookOutput: Service {
     var fences: Set<String> = []
     /// Whether the memory of earlier runs was read.
     var isLoaded = false
+
+    /// Forgets the troubles of fences that were removed while no hub ran. Until the list of fences is known, it is
+    /// empty.
+    mutating func keepPresentFences() {
+      let fences = fences
+      if !fences.isEmpty { alarms.keep { !$0.isOfFence || fences.contains($0.subject) } }
+    }
   }
 
   /// How long running deliveries may take when the hub ends. The hub must also switch the devices off in time.
@@ -118,10 +125,11 @@ public final class HookOutput: Service {
       changed: { [weak self] in self?.keepSoon() })
     let (gone, all) = state.withLock { state -> ([HookDelivery], [HookDelivery]) in
       if let kept { state.alarms = HookAlarms(raised: Set(kept.raised.compactMap(\.value))) }
+      if kept != nil { state.keepPresentFences() }
       state.board = hub.board.name
       state.mark = hub.origin.mark
       let devices = Set(hub.board.devices.map(\.id))
-      state.alarms.keep { $0.event == .blind || $0.event == .fence || devices.contains($0.subject) }
+      state.alarms.keep { $0.isOfFence || devices.contains($0.subject) }
       let old = state.hooks
       state.hooks = wanted.map { settings in
         if let same = old.first(where: { $0.key == settings.key }) {
@@ -138,6 +146,8 @@ public final class HookOutput: Service {
       hook.interrupt()
     }
     watch(hub.monitors, all.isEmpty)
+    // The first hook may come long after the fences' last events.
+    if isFirst { for fence in host.fences.changes.value { heard(fence) } }
     for hook in all { hook.go() }
     if !gone.isEmpty { keepSoon() }
   }
@@ -185,9 +195,11 @@ public final class HookOutput: Service {
 
   /// Takes the status of a fence. Runs on the thread that delivers the fix.
   private func heard(_ status: FenceStatus) {
-    guard let event = status.event, state.withLock({ !$0.hooks.isEmpty }) else { return }
-    func tell(_ hookEvent: HookEvent, _ change: HookNotice.Change) {
-      self.tell(hookEvent, change, status.name) { notice in
+    guard let event = status.event else { return }
+    // Events count even while there is no hook. A later hook would otherwise miss the next beginning.
+    let changes = state.withLock { $0.isLoaded ? $0.alarms.look(at: status) : [] }
+    for change in changes {
+      tell(change.event, change.event.change(isRaised: change.isRaised), status.name) { notice in
         notice.message = FenceOutput.text(event, status)
         guard let fix = status.fix else { return }
         notice.place = HookNotice.Position(
@@ -196,17 +208,9 @@ public final class HookOutput: Service {
         notice.metresBeyond = status.metresBeyond
       }
     }
-    let blind = HookAlarms.Key(event: .blind, subject: status.name)
-    if event == .lost {
-      if state.withLock({ $0.alarms.raise(blind) }) { tell(.blind, .lost) }
-    } else if state.withLock({ $0.alarms.clear(blind) }) {
-      tell(.blind, .found)
-    }
-    if event == .leave { tell(.fence, .left) }
-    if event == .enter { tell(.fence, .returned) }
   }
 
-  /// Forgets the troubles of removed fences. A removed fence is not blind any more, and a later fence of the same
+  /// Forgets the troubles of removed fences. A removed fence has no trouble any more, and a later fence of the same
   /// name is a different one.
   private func forgetFences(but present: [FenceStatus]) {
     let names = Set(present.map(\.name))
@@ -214,7 +218,8 @@ public final class HookOutput: Service {
       let gone = state.fences.subtracting(names)
       let before = state.alarms.raised
       state.fences = names
-      if !gone.isEmpty { state.alarms.keep { $0.event != .blind || !gone.contains($0.subject) } }
+      if !gone.isEmpty { state.alarms.keep { !$0.isOfFence || !gone.contains($0.subject) } }
+      state.keepPresentFences()
       return state.alarms.raised != before
     }
     if isNews { keepSoon() }
