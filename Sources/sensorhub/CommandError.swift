@@ -1,4 +1,6 @@
 import ArgumentParser
+import MonotonicTime
+import Outputs
 
 /// An error on the command line: the problem, the next step, and the exit code of its kind.
 struct CommandError: Error, CustomStringConvertible {
@@ -26,6 +28,13 @@ struct CommandError: Error, CustomStringConvertible {
 
   static let hubClosed = CommandError(
     .unavailable, "the hub closed the connection", nextStep: "read the hub's log, and restart the hub")
+
+  /// The hub has accepted the connection, and has not answered within a time.
+  static func hubSilent(_ limit: Duration) -> CommandError {
+    CommandError(
+      .unavailable, "the hub has not answered within \(Text.duration(seconds: limit.inSeconds))",
+      nextStep: "try again; if it stays silent, read the hub's log, and restart the hub")
+  }
 
   var description: String {
     guard let nextStep else { return message }

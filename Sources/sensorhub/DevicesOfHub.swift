@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Hub
-import MonotonicTime
 import Outputs
 
 /// A running hub's report about its devices. The request wakes no device.
@@ -101,9 +100,9 @@ enum DevicesOfHub {
     try report(socket).devices
   }
 
-  /// - Parameter deadline: the end of the wait for the answer; `nil` for no limit
-  static func report(_ socket: String?, by deadline: MonotonicInstant? = nil) throws -> Report {
-    try report(of: try line(socket, by: deadline))
+  /// - Parameter limit: the longest wait for the answer
+  static func report(_ socket: String?, within limit: Duration = HubConnection.answerTime) throws -> Report {
+    try report(of: try line(socket, within: limit))
   }
 
   static func read(_ report: [UInt8]) throws -> [Device] { try self.report(of: report).devices }
@@ -124,12 +123,8 @@ enum DevicesOfHub {
   }
 
   /// The hub's report as one JSON object.
-  static func line(_ socket: String?, by deadline: MonotonicInstant? = nil) throws -> [UInt8] {
+  static func line(_ socket: String?, within limit: Duration = HubConnection.answerTime) throws -> [UInt8] {
     var connection = try HubConnection.open(socket) { $0.devices }
-    switch connection.nextLine(by: deadline) {
-    case .text(let line): return line
-    case .closed: throw CommandError.hubClosed
-    case .late: throw CommandError(.unavailable, "the hub does not answer", nextStep: "try again")
-    }
+    return try connection.answer(within: limit)
   }
 }

@@ -7,6 +7,8 @@ import Outputs
 struct HubConnection: ~Copyable {
   /// The maximum length of a line in bytes. A hub's report is far shorter, so a longer line is not from a hub.
   static let longestLine = 16 << 20
+  /// How long a busy hub may take for an answer that it gives at once.
+  static let answerTime = Duration.seconds(10)
 
   /// The descriptor, for waiting on it and others at the same time.
   let descriptor: Int32
@@ -62,9 +64,15 @@ struct HubConnection: ~Copyable {
     }
   }
 
-  /// The next line without its line end; `nil` when the hub has closed the connection.
-  mutating func nextLine() -> [UInt8]? {
-    if case .text(let line) = nextLine(by: nil) { line } else { nil }
+  /// The hub's only answer to a request, without its line end.
+  ///
+  /// - Parameter limit: the longest wait. The usual one is for an answer that the hub gives at once.
+  mutating func answer(within limit: Duration = HubConnection.answerTime) throws -> [UInt8] {
+    switch nextLine(by: MonotonicClock().now + limit) {
+    case .text(let line): return line
+    case .closed: throw CommandError.hubClosed
+    case .late: throw CommandError.hubSilent(limit)
+    }
   }
 
   enum Line {

@@ -44,8 +44,7 @@ import Testing
     impostor.send(SIGKILL)
   }
 
-  /// Sends a line ten times a second to clients of the states, and never answers clients of the devices.
-  private static let silentScript = """
+  private static let listening = """
     import os, socket, sys, threading, time
     def listen(name):
       path = os.path.join(sys.argv[1], name)
@@ -55,11 +54,23 @@ import Testing
       os.rename(path + "~", path)
       return listener
     devices = listen("devices.sock")
-    client = listen("hub.sock").accept()[0]
-    while True:
-      client.sendall(b'{"impostor": true}\\n')
-      time.sleep(0.1)
+
     """
+  /// Sends a line ten times a second to clients of the states, and never answers clients of the devices.
+  private static let silentScript =
+    listening + """
+      client = listen("hub.sock").accept()[0]
+      while True:
+        client.sendall(b'{"impostor": true}\\n')
+        time.sleep(0.1)
+      """
+
+  /// Never answers.
+  private static let muteScript =
+    listening + """
+      states = listen("hub.sock")
+      threading.Event().wait()
+      """
 
   @Test func `a watch shows states even if the hub does not answer about its devices`() {
     let impostor = Program(["python3", "-c", ImpostorHubTests.silentScript, temporary.path], path: "/usr/bin/env")
@@ -68,6 +79,19 @@ import Testing
     #expect(eventually { watch.standardOutput.contains("impostor") }, "\(watch.standardError)")
     watch.send(SIGTERM)
     watch.wait()
+    impostor.send(SIGKILL)
+  }
+
+  @Test func `a command that asks a hub once does not wait for ever for a hub that never answers`() {
+    let impostor = Program(["python3", "-c", ImpostorHubTests.muteScript, temporary.path], path: "/usr/bin/env")
+    #expect(eventually { Set(Files.names(in: temporary.path)).isSuperset(of: ["hub.sock", "devices.sock"]) })
+    let commands = [["devices"], ["devices", "--json"], ["verify"], ["release"], ["fence", "list"]]
+    let programs = commands.map { Program($0 + ["--socket", "\(temporary.path)/hub.sock"]) }
+    for program in programs {
+      #expect(program.wait() == 69, "\(program.standardError)")
+      #expect(program.standardError.contains("the hub has not answered within 10.0 s"), "\(program.standardError)")
+      #expect(program.standardError.contains("next: try again"), "\(program.standardError)")
+    }
     impostor.send(SIGKILL)
   }
 }

@@ -56,7 +56,7 @@ final class LocalHub: WatchedHub {
   /// If the hub has ended, `nextLine` reports it, so an error is ignored here. Without a limit, a hub that does not
   /// answer would also keep back its states.
   func knownReport() -> DevicesOfHub.Report? {
-    try? DevicesOfHub.report(socket, by: MonotonicClock().now + LocalHub.longestReport)
+    try? DevicesOfHub.report(socket, within: LocalHub.longestReport)
   }
 }
 

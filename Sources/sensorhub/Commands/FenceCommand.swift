@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import Hub
 import Outputs
 
 /// Lists, adds and removes the fences of a running hub.
@@ -32,10 +33,12 @@ private struct FenceAnswer: Decodable {
   var kept: Bool?
   var circle: [Double]?
 
-  static func of(_ request: String, socket: String?) throws -> FenceAnswer {
+  static func of(
+    _ request: String, socket: String?, within limit: Duration = HubConnection.answerTime
+  ) throws -> FenceAnswer {
     var connection = try HubConnection.open(socket) { $0.state }
     connection.send(request)
-    guard let line = connection.nextLine() else { throw CommandError.hubClosed }
+    let line = try connection.answer(within: limit)
     guard let answer = try? JSONDecoder().decode(FenceAnswer.self, from: Data(line)) else {
       throw CommandError(
         .inputOutput, "the hub's answer cannot be understood",
@@ -140,7 +143,10 @@ struct FenceAdd: ParsableCommand {
     if let place { members += ["\"latitude\": \(place.latitude)", "\"longitude\": \(place.longitude)"] }
     if let grace { members.append("\"grace\": \(grace)") }
     let fence = members.joined(separator: ", ")
-    let answer = try FenceAnswer.of("{\"fence\": {\(fence)}, \"name\": \"fence\"}", socket: socket)
+    // For `--here` the hub may first have to wake a receiver.
+    let answer = try FenceAnswer.of(
+      "{\"fence\": {\(fence)}, \"name\": \"fence\"}", socket: socket,
+      within: HubConnection.answerTime + (here == nil ? .zero : Schedule.usualWithin))
     Terminal.standardOutput("fence \(name): \(answer.circle.map(FenceAnswer.text) ?? "added")")
     answer.warn()
   }

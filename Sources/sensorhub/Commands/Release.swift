@@ -25,7 +25,7 @@ struct Release: ParsableCommand {
   func run() throws {
     var connection = try HubConnection.open(socket) { $0.state }
     connection.send(#"{"release": "all", "name": "release"}"#)
-    guard let line = connection.nextLine() else { throw CommandError.hubClosed }
+    let line = try connection.answer()
     guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(line)) else {
       throw CommandError(
         .inputOutput, "the hub's answer cannot be understood",
