@@ -83,6 +83,22 @@ struct FuseTests {
     #expect(drawing.hasPrefix("<svg") && drawing.contains("dead reckoning") && drawing.hasSuffix("</svg>\n"))
   }
 
+  @Test(arguments: [4.9, 9.8, 19.6])
+  func `fuse reports a wrong scale of the accelerometer, with and without fixes`(_ gravity: Double) {
+    var imu = "t,gx,gy,gz,ax,ay,az\n"
+    for step in 0..<1000 { imu += "\(Double(step) / 100),0,0,0,0,0,\(-gravity - Double(step % 7) / 1000)\n" }
+    let imuPath = write(imu, "scale-\(gravity).csv")
+    let gnssPath = write("t,lat,lon,alt,sn,se,sd\n" + "0.5,47,8,400,2,2,4\n", "scale-gnss-\(gravity).csv")
+    defer { for path in [imuPath, gnssPath] { unlink(path) } }
+    let isWrong = gravity != 9.8
+    for fixes in [[], ["--gnss", gnssPath]] {
+      let program = Program(["fuse", "--imu", imuPath] + fixes)
+      #expect(program.wait() == 0 && program.lines.count == 1001, "\(program.standardError)")
+      let text = "imu: its accelerometer shows \(gravity) m/s² of gravity instead of 9.8, and is not fused"
+      #expect(program.standardError.contains(text) == isWrong, "\(program.standardError)")
+    }
+  }
+
   /// A minute of turning at 100 degrees per second about the vertical, a row per 10 ms.
   private var turning: [String] {
     (0..<500).map { step in "\(Double(step) / 100),0,0,1.7453292519943295,0,0,-9.80665" }

@@ -25,14 +25,22 @@ extension InertialFault: CustomStringConvertible {
 }
 
 /// Decides whether the samples of an inertial sensor are plausible.
-struct InertialPlausibility: Sendable {
+public struct InertialPlausibility: Sendable {
   private var repetition = RepetitionDetector()
   private var gravity = GravityCheck()
-  private(set) var fault: InertialFault?
+  /// Why the latest sample may not be fused; `nil` if it may.
+  public private(set) var fault: InertialFault?
+
+  public init() {}
 
   /// Takes a sample. Returns whether it may be fused.
+  ///
+  /// - Parameters:
+  ///   - gyroscope: rad/s
+  ///   - accelerometer: specific force, m/s²
+  ///   - seconds: the time since the previous sample
   @inline(__always)
-  mutating func admits(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) -> Bool {
+  public mutating func admits(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, seconds: Double) -> Bool {
     if repetition.update(gyroscope: gyroscope, accelerometer: accelerometer) {
       fault = .repeats
       return false

@@ -105,6 +105,8 @@ struct Fuse: ParsableCommand {
     let start = OrientationFilter(
       interval: samples.interval, magneticInterval: samples.magneticInterval, magneticStrength: strength)
     var filter = start
+    var plausibility = InertialPlausibility()
+    var fault: InertialFault?
     var drawing = FusedPlot()
     var last: Double?
     var section = 0
@@ -113,18 +115,29 @@ struct Fuse: ParsableCommand {
         // The recording's clock has restarted, so the fusion restarts too.
         section = sample.section
         filter = start
+        plausibility = InertialPlausibility()
         last = nil
       }
-      filter.update(
-        gyroscope: sample.gyroscope, accelerometer: sample.accelerometer, magnetometer: sample.magnetometer,
-        seconds: last.map { sample.time - $0 } ?? samples.interval)
+      let seconds = last.map { sample.time - $0 } ?? samples.interval
       last = sample.time
+      if plausibility.admits(
+        gyroscope: sample.gyroscope, accelerometer: sample.accelerometer, seconds: seconds)
+      {
+        filter.update(
+          gyroscope: sample.gyroscope, accelerometer: sample.accelerometer, magnetometer: sample.magnetometer,
+          seconds: seconds)
+      } else if plausibility.fault != .repeats {
+        // Like the hub, discard everything learnt from a sensor with a wrong scale.
+        filter = start
+      }
+      fault = fault ?? plausibility.fault
       try output.write(time: sample.time, attitude: filter.attitude)
       if picture != nil { drawing.add(time: sample.time, attitude: filter.attitude) }
     }
     try output.flush()
     if let picture { try drawing.write(to: picture) }
     summarize(bad: samples.badCount)
+    if let fault { Terminal.standardError("imu: \(fault)") }
   }
 
   private func navigate(
