@@ -93,16 +93,30 @@ public struct FusedState: Sendable {
   }
 
   public struct Attitude: Equatable, Sendable {
+    /// The direction that the heading counts from.
+    public enum North: Equatable, Sendable {
+      /// True north. The declination is the angle of magnetic north east of it in radians; `nil` if it is unknown.
+      case geographic(declinationRadians: Double?)
+      /// Magnetic north: the heading is that of the magnetometer, and the declination is unknown because no position
+      /// has been known yet.
+      case magnetic
+    }
+
     /// The rotation from body axes to north, east, down.
     public var quaternion: Quaternion
     public var inclinationSigmaRadians: Double
     /// The sigma of the heading; `nil` while the heading is unknown, so that the quaternion's yaw is meaningless.
     public var headingSigmaRadians: Double?
+    public var north: North
 
-    public init(quaternion: Quaternion, inclinationSigmaRadians: Double, headingSigmaRadians: Double?) {
+    public init(
+      quaternion: Quaternion, inclinationSigmaRadians: Double, headingSigmaRadians: Double?,
+      north: North = .geographic(declinationRadians: nil)
+    ) {
       self.quaternion = quaternion
       self.inclinationSigmaRadians = inclinationSigmaRadians
       self.headingSigmaRadians = headingSigmaRadians
+      self.north = north
     }
   }
 

@@ -282,7 +282,7 @@ public struct StateEstimator: Sendable {
     }
     let attitude = FusedState.Attitude(
       quaternion: filter.attitude, inclinationSigmaRadians: filter.inclinationSigma,
-      headingSigmaRadians: filter.headingSigma)
+      headingSigmaRadians: filter.headingSigma, north: filter.north)
     let isNavigating = state.mode == .fused || state.mode == .deadReckoning
     let compass = attitude.headingSigmaRadians == nil ? nil : state.magneticField?.source
     state.attitude = Dated(

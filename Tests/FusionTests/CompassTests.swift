@@ -50,6 +50,15 @@ struct CompassTests {
     #expect(back < 0.055)
   }
 
+  @Test func `without a declination, an attitude says that its heading counts from magnetic north`() throws {
+    var estimator = StateEstimator(configuration)
+    let magnetic = try #require(run(&estimator, 0..<20) { _ in true }.attitude?.value)
+    #expect(magnetic.north == .magnetic && abs(magnetic.quaternion.yaw - (2 - 0.0826)) < 0.01)
+    estimator.magneticDeclination = 0.0826
+    let geographic = try #require(run(&estimator, 20..<21) { _ in true }.attitude?.value)
+    #expect(geographic.north == .geographic(declinationRadians: 0.0826) && abs(geographic.quaternion.yaw - 2) < 0.01)
+  }
+
   @Test func `a magnetic field that differs from the earth's is not trusted`() throws {
     var estimator = StateEstimator(configuration)
     estimator.magneticDeclination = 0.0826

@@ -300,6 +300,16 @@ struct FusedSentencesTests {
     #expect(lines.contains { $0.hasPrefix("$GPVTG,271.5,T,258.") })
     #expect(lines.contains { $0.hasPrefix("$GPRMC,") && $0.hasSuffix(",E,D") })
     #expect(lines.contains("$WIXDR,P,1.01325,B,Barometer,C,-3.2,C,TempAir,H,45.0,P,Humidity"), "\(lines)")
+    // The magnetometer's own heading needs no position.
+    var early = state
+    early.position = nil
+    early.attitude?.value.north = .magnetic
+    #expect(FusedSentences.make(of: early).contains("$HCHDG,274.1,,,,*"))
+    // The position is outdated, but the declination is still known.
+    early.attitude?.value.north = .geographic(declinationRadians: 10 * .pi / 180)
+    #expect(FusedSentences.make(of: early).contains("$HCHDG,264.1,,,10.0,E*"))
+    early.attitude?.value.north = .geographic(declinationRadians: nil)
+    #expect(!FusedSentences.make(of: early).contains("HDG"))
     // If the direction of north is unknown, no heading is stated.
     state.attitude?.value.headingSigmaRadians = nil
     state.air = nil

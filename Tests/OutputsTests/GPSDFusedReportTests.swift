@@ -110,6 +110,18 @@ struct GPSDFusedReportTests {
     #expect(attitude[1].contains(#""mag_y":0.000"#))
   }
 
+  @Test func `a magnetic heading needs no position, only the declination that a true heading contains`() {
+    var fused = state(.attitude)
+    fused.position = nil
+    func members() -> String { lines { GPSDReport.writeAttitude(fused, device: "imu", to: &$0) }[0] }
+    fused.attitude?.value.north = .magnetic
+    #expect(members().contains(#""heading":274.056,"mheading":274.056"#), "\(members())")
+    fused.attitude?.value.north = .geographic(declinationRadians: 10 * .pi / 180)
+    #expect(members().contains(#""heading":274.056,"mheading":264.056"#), "\(members())")
+    fused.attitude?.value.north = .geographic(declinationRadians: nil)
+    #expect(!members().contains("mheading"))
+  }
+
   @Test func `a direction that rounds to 360 is written as 0, and an old date has its own variation`() throws {
     var fused = state(.fused)
     fused.motion?.value.trackDegrees = 359.999_99

@@ -148,6 +148,14 @@ public struct NavigationFilter: Sendable {
     }
   }
 
+  /// The direction that the heading counts from. Without a declination, a solution still has its heading from fixes.
+  public var north: FusedState.Attitude.North {
+    @inline(__always) get {
+      if compass.declination == nil, solution == nil { return .magnetic }
+      return .geographic(declinationRadians: compass.declination)
+    }
+  }
+
   /// The standard deviation of roll and pitch in radians.
   public var inclinationSigma: Double {
     @inline(__always) get {

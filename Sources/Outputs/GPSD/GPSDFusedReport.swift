@@ -129,10 +129,7 @@ extension GPSDReport {
       if attitude.value.headingSigmaRadians != nil {
         let yaw = quaternion.yaw * degrees
         json.member("heading", bearing: yaw, decimals: 3)
-        if let place = state.position?.value {
-          let variation = state.magneticVariationDegrees(at: place)
-          json.member("mheading", bearing: yaw - variation, decimals: 3)
-        }
+        json.member("mheading", bearing: state.magneticHeading()?.degrees, decimals: 3)
         json.member("yaw", yaw, decimals: 3)
       }
       json.member("pitch", quaternion.pitch * degrees, decimals: 3)

@@ -69,10 +69,9 @@ enum FusedSentences {
       chosen.add("HE", "HDT", "\(SentenceText.bearing(heading, 1)),T")
       // HDG contains the magnetic heading. Its deviation field is empty, because the heading has no deviation left to
       // correct.
-      if let place = state.position?.value {
-        let variation = state.magneticVariationDegrees(at: place)
-        let magnetic = SentenceText.bearing(heading - variation, 1)
-        chosen.add("HC", "HDG", "\(magnetic),,,\(SentenceText.eastOrWest(variation))")
+      if let magnetic = state.magneticHeading() {
+        let variation = magnetic.variationDegrees.map { SentenceText.eastOrWest($0) } ?? ","
+        chosen.add("HC", "HDG", "\(SentenceText.bearing(magnetic.degrees, 1)),,,\(variation)")
       }
     }
     if let rates = state.rates?.value {

@@ -174,8 +174,7 @@ extension SignalKPath {
     switch self {
     case .headingTrue: return SignalKValue(bearing: heading, of: attitude)
     case .headingMagnetic:
-      guard let heading, let place = state.position?.value ?? lastKnown else { return nil }
-      return SignalKValue(bearing: heading - state.magneticVariationDegrees(at: place), of: attitude)
+      return SignalKValue(bearing: state.magneticHeading(lastKnown: lastKnown)?.degrees, of: attitude)
     case .rateOfTurn:
       // The rate of turn is the rate about the vertical, even if the board is tilted.
       return state.rates.flatMap { SignalKValue(quaternion.rotate($0.value).z, 5, of: $0) }
