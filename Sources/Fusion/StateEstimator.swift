@@ -89,6 +89,8 @@ public struct StateEstimator: Sendable {
   public var inertialFault: InertialFault? { filter.inertialFault }
   /// Whether the pressure is not fused because it cannot be that of the local air.
   public var hasWrongPressure: Bool { height.isWrong }
+  /// Whether the headings that receivers state are not fused any more because they have contradicted the fixes.
+  public var hasWrongHeading: Bool { filter.isHeadingDoubted }
 
   /// Continues with another inertial sensor.
   ///

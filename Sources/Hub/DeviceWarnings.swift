@@ -17,6 +17,8 @@ struct DeviceWarnings: Sendable {
     case corrections
     /// A finding about the device itself or its connection.
     case finding
+    /// The headings that the receiver states have proved wrong.
+    case heading
     /// A setting or command of the owner failed.
     case configuration
     /// The device cannot wait for motion.

@@ -77,7 +77,7 @@ public struct NavigationFilter: Sendable {
   /// The number of consecutive fixes whose course contradicts the stated heading.
   var headingContradictions = 0
   /// Whether stated headings have proved wrong, so that they are no longer used.
-  var isHeadingDoubted = false
+  public internal(set) var isHeadingDoubted = false
   var alignedAt = 0.0
   var jumps = JumpRule()
   /// When the present series of samples without a pause began.

@@ -25,6 +25,9 @@ public struct Fuser: Sendable {
   private static let wrongPressure =
     "its pressure is impossible for air, and is not fused; an MS5607 that is read as an MS5611 shows half the pressure: check "
     + "the chip's marking"
+  private static let wrongHeading =
+    "its headings contradict its fixes, and are not fused until the next run: check 'headingOffsetDegrees' and the "
+    + "receiver's two antennas"
 
   private let configuration: NavigationFilter.Configuration
   private let names: DeviceNames
@@ -41,7 +44,7 @@ public struct Fuser: Sendable {
   private var imu: Int?
   /// The last fused epoch of each receiver in this run, by place.
   private var epochs: [MonotonicInstant?]
-  /// The reasons why devices are not fused, by place.
+  /// The reasons why devices, or the headings of receivers, are not fused, by place.
   private var findings: [String?]
   public private(set) var isUnderWay = false
   private var knowledge = FusionKnowledge()
@@ -76,7 +79,8 @@ public struct Fuser: Sendable {
   /// The last time that a receiver stated.
   public var statedTime: FusionKnowledge.StatedTime? { knowledge.time }
 
-  /// Why a device's measurements are not fused, in words; `nil` if they are fused.
+  /// Why a device's measurements are not fused, in words; `nil` if they are fused. A receiver's finding concerns only
+  /// the headings that it states.
   public func finding(of device: Int) -> String? { findings[device] }
 
   /// Whether the last position of a receiver repeated the previous one bit for bit while the inertial sensors moved.
@@ -132,6 +136,7 @@ public struct Fuser: Sendable {
     estimator.update(
       fix: epoch.quality, position: epoch.position, motion: epoch.motion,
       at: epoch.at.advanced(by: .zero - latency), leverArm: leverArm, heading: heading, from: DeviceSet(place))
+    if heading != nil, estimator.hasWrongHeading { findings[place] = Fuser.wrongHeading }
     return true
   }
 

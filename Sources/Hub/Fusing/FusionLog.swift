@@ -51,6 +51,13 @@ public final class FusionLog: Sendable {
     }
   }
 
+  /// A changed reason why a device is not fused; `text` is `nil` if the device is fused again.
+  private struct Finding {
+    var monitor: DeviceMonitor
+    var subject: DeviceWarnings.Subject
+    var text: String?
+  }
+
   /// Actions for the time after the lock is released.
   private struct Pending {
     var at: MonotonicInstant
@@ -59,8 +66,7 @@ public final class FusionLog: Sendable {
     var run: ActivationContext<FusedState, Never>?
     var hasLastState = false
     var hasFusionRun = false
-    /// The device whose reason for not being fused has changed.
-    var finding: (monitor: DeviceMonitor, text: String?)?
+    var finding: Finding?
     /// Whether the fused epoch repeats the previous position; `nil` if no epoch was fused.
     var isRepetition: Bool?
   }
@@ -215,19 +221,24 @@ public final class FusionLog: Sendable {
     pending.hasLastState = lastState.stage(fused)
     switch input {
     case .begin, .end: return pending
-    case .epoch:
+    case .epoch(let place, _):
       state.statedTime = state.fuser.statedTime
       pending.isRepetition = state.fuser.isRepetition
-    case .imu(let place, _), .air(let place, _):
-      let finding = state.fuser.finding(of: place)
-      if finding != state.told[place] {
-        state.told[place] = finding
-        pending.finding = (state.monitors[place], finding)
-      }
+      // A receiver whose headings are wrong is still fused, so no other receiver is needed.
+      pending.finding = FusionLog.news(of: place, about: .heading, &state)
+    case .imu(let place, _), .air(let place, _): pending.finding = FusionLog.news(of: place, about: .finding, &state)
     case .field, .supply: break
     }
     if let run = state.run, run.stage(fused) { pending.run = run }
     return pending
+  }
+
+  /// The reason why a device is not fused, if it has changed.
+  private static func news(of place: Int, about subject: DeviceWarnings.Subject, _ state: inout State) -> Finding? {
+    let text = state.fuser.finding(of: place)
+    guard text != state.told[place] else { return nil }
+    state.told[place] = text
+    return Finding(monitor: state.monitors[place], subject: subject, text: text)
   }
 
   private func finish(_ pending: Pending, _ input: FusionInput) {
@@ -235,7 +246,7 @@ public final class FusionLog: Sendable {
     if pending.hasFusionRun { fusionRun.deliver() }
     if pending.hasLastState { lastState.deliver() }
     pending.run?.deliver()
-    if let (monitor, text) = pending.finding { monitor.setWarning(about: .finding, text) }
+    if let finding = pending.finding { finding.monitor.setWarning(about: finding.subject, finding.text) }
   }
 
   /// Passes each input with its instant to the observer, on the thread that took the input. Inputs may come slightly

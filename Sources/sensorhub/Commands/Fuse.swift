@@ -152,10 +152,12 @@ struct Fuse: ParsableCommand {
     var section = 0
     var refused = 0
     var fault: InertialFault?
+    var isHeadingDoubted = false
     while output.isTaken || picture != nil, let sample = samples.next() {
       if sample.section != section {
         section = sample.section
         refused += filter.refusedCount
+        isHeadingDoubted = isHeadingDoubted || filter.isHeadingDoubted
         filter = NavigationFilter(configuration)
       }
       while let stale = fix, stale.section < section {
@@ -178,6 +180,10 @@ struct Fuse: ParsableCommand {
     if let picture { try drawing.write(to: picture) }
     summarize(bad: samples.badCount + fixes.badCount, refused: refused + filter.refusedCount)
     if let fault { Terminal.standardError("imu: \(fault)") }
+    if isHeadingDoubted || filter.isHeadingDoubted {
+      Terminal.standardError(
+        "gnss: its headings contradict its fixes, and were not fused any more: check 'headingOffsetDegrees'")
+    }
   }
 
   /// Reports how many rows and fixes were left out, if any were.
