@@ -234,6 +234,54 @@ struct ViewerLeasesTests {
     await end()
   }
 
+  private func holders(_ device: String) -> [String]? { hub.devices.first { $0.id == device }?.holders }
+
+  @Test func `requests that begin and end without a pause keep the device awake in the end`() async {
+    for _ in 1...RequestStarts.most {
+      say("{}")
+      say("")
+      #expect(eventually { holders("imu") == [] })
+    }
+    for _ in 1...3 {
+      say("{}")
+      say("")
+      #expect(!isHeld)
+      #expect(eventually { holders("imu") == ["mqtt frequent requests (attitude)"] })
+      clock.advance(by: RequestStarts.floor - .seconds(1))
+      #expect(eventually { holders("imu") == ["mqtt frequent requests (attitude)"] })
+      clock.advance(by: .seconds(1))
+      #expect(eventually { holders("imu") == [] })
+    }
+    // The hour since the first requests is over.
+    clock.advance(by: RequestStarts.window)
+    say("{}")
+    say("")
+    #expect(eventually { holders("imu") == [] })
+    await end()
+  }
+
+  @Test func `requests for the parts of a device that is awake start nothing, and requests under other names do`() async
+  {
+    let other = ViewerRequest.Key(viewer: "tablet", stream: .part(.attitude))
+    leases.receive(Array("{}".utf8), expirySeconds: nil, from: other)
+    for _ in 1...2 * RequestStarts.most {
+      say("{}")
+      say("")
+    }
+    leases.receive([], expirySeconds: nil, from: other)
+    #expect(eventually { holders("imu") == [] })
+    for number in 1...RequestStarts.most {
+      let key = ViewerRequest.Key(viewer: "phone-\(number)", stream: .part(.attitude))
+      leases.receive(Array("{}".utf8), expirySeconds: nil, from: key)
+      leases.receive([], expirySeconds: nil, from: key)
+    }
+    #expect(eventually { holders("imu") == ["mqtt frequent requests (attitude)"] })
+    // A user with the rights can end it.
+    #expect(leases.releaseAll() == 0)
+    #expect(eventually { holders("imu") == [] })
+    await end()
+  }
+
   @Test func `a viewer prolongs its request by repeating it`() async {
     for _ in 1...3 {
       say(#"{"for": 60}"#)

@@ -10,6 +10,8 @@ import Publishing
 /// Without a connection no viewer can end its lease, so all leases except those with a stated duration end after
 /// `grace`. A broker that shuts down ends the requests of all its clients, as if each had left; the hub treats them as
 /// if the connection was lost.
+///
+/// If requests start devices too often, a lease of its own keeps these devices awake for a while (`RequestStarts`).
 final class ViewerLeases: Sendable {
   /// The maximum number of requests. One user of the broker may have at most half of them.
   static let limit = 256
@@ -75,8 +77,17 @@ final class ViewerLeases: Sendable {
     var isTakenBack = false
   }
 
+  /// Keeps devices awake that viewers have started too often.
+  private struct Floor {
+    var parts: Set<StatePart>
+    var end: MonotonicInstant
+    var lease: Subscription
+  }
+
   private struct State {
     var entries: [ViewerRequest.Key: Entry] = [:]
+    var starts = RequestStarts()
+    var floor: Floor?
     /// The requests whose time is over, until the broker no longer stores them.
     var over: [ViewerRequest.Key: TimedRequest] = [:]
     /// For each stream, the request whose values are published for all viewers.
@@ -88,6 +99,15 @@ final class ViewerLeases: Sendable {
     /// them, and not their viewers.
     var takenBack: [TakenBack] = []
     var isOver = false
+
+    /// Whether a new lease may start a device: the leases for states do not need all its parts already. A lease for
+    /// fixes or for one state lets its devices sleep in between.
+    func mayStartDevice(_ interest: ViewerRequest) -> Bool {
+      let awake = entries.values.reduce(into: floor?.parts ?? []) { awake, entry in
+        if entry.timed.interest.keepsAwake { awake.formUnion(entry.timed.interest.wokenParts) }
+      }
+      return !awake.isSuperset(of: interest.wokenParts)
+    }
 
     mutating func chooseFastest() {
       fastest = [:]
@@ -171,6 +191,9 @@ final class ViewerLeases: Sendable {
     guard state.withLock({ !$0.isOver && ($0.entries[key] != nil || ViewerLeases.hasSlot(for: key, in: $0)) }) else {
       return host.traffic.mqtt.clientRefused()
     }
+    let now = clock.now
+    let isTooOften = state.withLock { $0.mayStartDevice(timed.interest) && $0.starts.note(at: now) }
+    if isTooOften { keepAwake(timed.interest.wokenParts, until: now + RequestStarts.floor) }
     let lease = lease(timed.interest, for: key)
     let (old, isNew): (Entry?, Bool) = state.withLock { state in
       guard !state.isOver else { return (Entry(timed: timed, lease: lease), false) }
@@ -183,6 +206,31 @@ final class ViewerLeases: Sendable {
     old?.lease.cancel()
     _ = renew(key, timed)
     tellChange()
+  }
+
+  /// Keeps the devices of these parts awake, in addition to those that are kept awake already.
+  private func keepAwake(_ parts: Set<StatePart>, until end: MonotonicInstant) {
+    let all = parts.union(state.withLock { $0.floor?.parts } ?? [])
+    let lease = host.subscribe(
+      to: ViewRequest(rateHz: 0.001, parts: all), as: Holder("mqtt frequent requests", payer: Payer("mqtt")),
+      receiveState: { _ in }, receiveFix: { _ in })
+    let old: Subscription? = state.withLock { state in
+      guard !state.isOver else { return lease }
+      defer { state.floor = Floor(parts: all, end: end, lease: lease) }
+      return state.floor?.lease
+    }
+    old?.cancel()
+    _ = clock.schedule(at: end) { [weak self] in self?.endFloor(at: end) }
+  }
+
+  /// - Parameter instant: the end that has come; `nil` to end it now
+  private func endFloor(at instant: MonotonicInstant? = nil) {
+    let lease: Subscription? = state.withLock { state in
+      guard instant == nil || state.floor?.end == instant else { return nil }
+      defer { state.floor = nil }
+      return state.floor?.lease
+    }
+    lease?.cancel()
   }
 
   private static func hasSlot(for key: ViewerRequest.Key, in state: State) -> Bool {
@@ -381,6 +429,7 @@ final class ViewerLeases: Sendable {
     reviewAlarm.end()
     alarm.end()
     end { Array($0.entries.keys) }
+    endFloor()
   }
 }
 
@@ -394,6 +443,7 @@ extension ViewerLeases: SlotOwner {
       end(key)
       expired(key)
     }
+    endFloor()
     return keys.count
   }
 }

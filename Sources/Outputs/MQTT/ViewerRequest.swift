@@ -108,6 +108,22 @@ struct ViewerRequest: Equatable, Sendable {
   /// The requested rate of states; 0 if the viewer requests other values.
   var rateHz: Double { if case .states(let rateHz, _) = request.form { rateHz ?? 1 } else { 0 } }
 
+  /// The parts whose devices the request wakes.
+  var wokenParts: Set<StatePart> {
+    switch kind {
+    case .states, .someStates, .oneState: request.parts ?? Set(StatePart.allCases)
+    case .fixes: [.position]
+    }
+  }
+
+  /// Whether the devices stay awake as long as the request lasts.
+  var keepsAwake: Bool {
+    switch kind {
+    case .states, .someStates: true
+    case .oneState, .fixes: false
+    }
+  }
+
   var kind: Kind {
     switch request.form {
     case .states: request.distanceMetres == nil && request.batch == nil ? .states : .someStates

@@ -1,0 +1,28 @@
+import MonotonicTime
+
+/// Bounds how often requests from a broker can switch a device's supply.
+///
+/// A device without a minimum time on or off follows its clients, so a viewer, or a hostile broker, that begins and
+/// ends a request again and again would switch its supply every few seconds. The first `most` starts in an hour are
+/// free, so that a glance costs only its own time. Each later one keeps its devices awake for `floor`. The devices
+/// therefore start at most 90 times an hour for viewers.
+struct RequestStarts: Sendable {
+  /// The number of starts in a `window` after which devices stay awake.
+  static let most = 60
+  static let window = Duration.seconds(3600)
+  /// How long devices stay awake after each further start.
+  static let floor = Duration.seconds(120)
+
+  /// The times of the free starts.
+  private var starts: [MonotonicInstant] = []
+
+  /// Notes that a request may start a device.
+  ///
+  /// - Returns: whether the device must stay awake for `floor`
+  mutating func note(at now: MonotonicInstant) -> Bool {
+    starts.removeAll { now - $0 >= RequestStarts.window }
+    if starts.count >= RequestStarts.most { return true }
+    starts.append(now)
+    return false
+  }
+}
