@@ -50,6 +50,12 @@ int clinux_limit_process(pid_t process, uint64_t bytes) {
   return prlimit(process, RLIMIT_DATA, &limit, NULL);
 }
 
+uint64_t clinux_data_limit(pid_t process) {
+  struct rlimit limit;
+  if (prlimit(process, RLIMIT_DATA, NULL, &limit) != 0) return 0;
+  return limit.rlim_max == RLIM_INFINITY ? UINT64_MAX : limit.rlim_max;
+}
+
 int clinux_open_process(pid_t process) { return syscall(SYS_pidfd_open, process, 0); }
 
 int clinux_reserve(int fd, int64_t offset, int64_t count) {

@@ -40,7 +40,7 @@ import Testing
     let result = run([path, "a b", "$(x);'"], input: "{\"class\":\"HOOK\"}")
     #expect(result.end == .exited(0))
     #expect(result.output.hasPrefix("{\"class\":\"HOOK\"}\n2:a b:$(x);'\n"), "\(result.output)")
-    #expect(!result.output.contains("SENSORHUB") && result.output.contains("HOME=/\n"), "\(result.output)")
+    #expect(!result.output.contains("SECRET") && result.output.contains("HOME=/\n"), "\(result.output)")
   }
 
   @Test func `a hook command that runs too long is killed with all programs that it started`() {
@@ -57,6 +57,32 @@ import Testing
     #expect(run([path, file]).end == .exited(0))
     let child = pid_t(text(file).filter(\.isNumber))
     #expect(child != nil && eventually { child.map { HubProcess.parent(of: $0) == nil } ?? false })
+  }
+
+  @Test(arguments: [
+    // The child of a program that still runs, an orphan, and the child of an orphan.
+    "setsid sh -c 'echo $$ > \"$0\"; exec sleep 1000' \"$1\" & wait",
+    "setsid sh -c 'sleep 1000 & echo $! > \"$0\"' \"$1\" & sleep 1000",
+    "setsid sh -c 'setsid sh -c \"sleep 1000; true\" & echo $! > \"$0\"; sleep 1000' \"$1\" & sleep 1000",
+  ])
+  func `programs that leave the group of a hook command that runs too long are killed too`(_ script: String) {
+    let file = "\(folder.path)/away"
+    unlink(file)
+    #expect(run([program("#!/bin/sh\n\(script)\n"), file], limit: .seconds(3)).end == .late)
+    let child = pid_t(text(file).filter(\.isNumber))
+    #expect(child.map { HubProcess.parent(of: $0) == nil } == true)
+  }
+
+  @Test func `a program that outlives its hook command is ended with it, and other processes are not`() {
+    let other = Program(["sleep", "1000"], path: "/usr/bin/env")
+    let path = program("#!/bin/sh\nsetsid sh -c 'sleep 1000 & echo $! > \"$0\"' \"$1\"\n")
+    let file = "\(folder.path)/gone"
+    #expect(run([path, file]).end == .exited(0))
+    let child = pid_t(text(file).filter(\.isNumber))
+    #expect(child.map { HubProcess.parent(of: $0) == nil } == true)
+    #expect(HubProcess.parent(of: other.pid) == getpid())
+    other.send(SIGKILL)
+    other.wait()
   }
 
   @Test func `the end of the hub ends a running hook command`() {

@@ -236,6 +236,14 @@ int clinux_limit_memory(uint64_t bytes);
 /// `clinux_limit_memory` does. Prevents core files. Returns 0, or -1 with errno set.
 int clinux_limit_process(pid_t process, uint64_t bytes);
 
+/// The limit that `clinux_limit_process` has set for a process of this user, in bytes; UINT64_MAX without a limit, 0 if
+/// it cannot be read.
+uint64_t clinux_data_limit(pid_t process);
+
+/// Makes this process the parent of descendants whose parent ends (PR_SET_CHILD_SUBREAPER). Returns 0, or -1 with errno
+/// set.
+static inline int clinux_adopt_orphans(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+
 /// Opens a descriptor that becomes readable when a process has ended (pidfd_open(2)). Returns -1 with errno set on
 /// failure, for example if the process does not exist.
 int clinux_open_process(pid_t process);

@@ -8,7 +8,7 @@ import MonotonicTime
 ///
 /// The program gets a process group, and a small environment without the hub's variables, credentials and notification
 /// socket of systemd. Its memory is limited. When the program ends or reaches the time limit, or the hub stops it, its
-/// whole group is killed.
+/// whole group is killed, and with it the processes that have left the group (`HookProcesses`).
 struct HookCommand: Sendable {
   enum End: Equatable, Sendable {
     case exited(Int32)
@@ -30,7 +30,7 @@ struct HookCommand: Sendable {
   /// The limit of private writable memory, for each process of the program, in bytes.
   static let memoryByteLimit = UInt64(128 << 20)
   private static let mostOutput = 4096
-  private static let environment = ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/"]
+  private static let environment = ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/", HookProcesses.mark]
 
   /// The path of the program, and its arguments.
   var words: [String]
@@ -50,11 +50,10 @@ struct HookCommand: Sendable {
     _ = self.input.withUnsafeBytes { write(input[1], $0.baseAddress, min($0.count, 1 << 16)) }
     close(input[1])
     input[1] = -1
-    let (pid, error) = spawn(input: input[0], output: output[1])
+    let (pid, error) = HookProcesses.shared.start { spawn(input: input[0], output: output[1]) }
     close(output[1])
     output[1] = -1
     guard error == 0 else { return Result(end: .notStarted(error), output: "") }
-    _ = clinux_limit_process(pid, HookCommand.memoryByteLimit)
     return wait(for: pid, output[0], stop)
   }
 
@@ -85,6 +84,7 @@ struct HookCommand: Sendable {
     kill(-pid, SIGKILL)
     var status: Int32 = 0
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    HookProcesses.shared.ended(pid)
     if isOpen { _ = HookCommand.read(output, &text) }
     let signal = status & 0x7f
     let ended = signal == 0 ? End.exited((status >> 8) & 0xff) : .killed(signal: signal)

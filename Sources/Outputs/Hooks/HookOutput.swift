@@ -32,7 +32,7 @@ public final class HookOutput: Service {
     }
   }
 
-  /// How long running deliveries may take when the hub ends. The hub must also switch the devices off in time.
+  /// How long running deliveries may take when the hub ends, and how long their end may take. The hub must also switch the devices off in time.
   private static let farewell = Duration.milliseconds(400)
   /// The delay from a change to the check. Changes come in groups, and one check serves the group.
   private static let delay = Duration.milliseconds(50)
@@ -70,6 +70,8 @@ public final class HookOutput: Service {
     for hook in hooks { hook.end() }
     await HookOutput.wait(for: hooks)
     for hook in hooks { hook.interrupt() }
+    // The programs that still run end with the hub, so wait until they are killed.
+    await HookOutput.wait(for: hooks)
     if !hooks.isEmpty { memory?.keep { content } }
   }
 

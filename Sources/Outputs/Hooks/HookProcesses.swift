@@ -1,0 +1,119 @@
+import CLinux
+import Glibc
+import Guarding
+import HardwareIO
+import MonotonicTime
+
+/// Ends the processes that a hook's program leaves, even those that have left its process group (setsid(2)).
+///
+/// A process whose parent has ended gets another parent. This process adopts such orphans (`clinux_adopt_orphans`), and
+/// recognizes them among its children by two marks that they inherit: a variable of the environment, and the memory
+/// limit of hook programs, which they cannot raise. The limit is set just after the start, and for the processes that
+/// have started before it by their variable. The hub's other children, such as the processes of brokers' connections, have other
+/// limits.
+///
+/// An orphan does not show to which hook it belongs. It is ended as soon as no hook runs that ran when the orphan
+/// started, which is at most the longest time limit later. A program that removes both marks runs until the service
+/// stops.
+///
+/// `running` is locked briefly, `orphans` while orphans end.
+final class HookProcesses: Sendable {
+  /// The hook programs of this process.
+  static let shared = HookProcesses()
+
+  private struct Entry: Equatable, Sendable {
+    var pid: pid_t
+    /// The parent process.
+    var parent: pid_t = 0
+    /// The time of the start since the machine started, in clock ticks; it distinguishes processes with one number.
+    var startTicks: UInt64 = 0
+
+    /// Reads a process from /proc (proc_pid_stat(5)); `nil` if there is none.
+    init?(_ pid: pid_t) {
+      guard let text = try? Files.bytes(of: "/proc/\(pid)/stat"),
+        // The name is in parentheses, and may contain parentheses.
+        let end = text.lastIndex(of: UInt8(ascii: ")"))
+      else { return nil }
+      // The first of these fields is the third of the line.
+      let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
+      guard fields.count > 19, let parent = pid_t(String(decoding: fields[1], as: UTF8.self)),
+        let ticks = UInt64(String(decoding: fields[19], as: UTF8.self))
+      else { return nil }
+      (self.pid, self.parent, startTicks) = (pid, parent, ticks)
+    }
+
+    static var all: [Entry] { Files.names(in: "/proc").compactMap { pid_t($0).flatMap { Entry($0) } } }
+  }
+
+  /// The variable that marks hook programs.
+  static let mark = "SENSORHUB_HOOK=1"
+  /// The longest wait for orphans that were killed. A process that hangs in the kernel is left to the next hook's end.
+  private static let patience = Duration.seconds(1)
+
+  private let running = Guarded<[Entry]>([])
+  private let orphans = Guarded(())
+
+  /// Starts a program, and limits its memory.
+  func start(_ spawn: () -> (pid: pid_t, error: Int32)) -> (pid: pid_t, error: Int32) {
+    _ = clinux_adopt_orphans()
+    // Under the lock, so that a program that is not in the list yet is not taken for an orphan.
+    return orphans.withLock { _ in
+      let (pid, error) = spawn()
+      guard error == 0 else { return (pid, error) }
+      _ = clinux_limit_process(pid, HookCommand.memoryByteLimit)
+      if let entry = Entry(pid) { running.withLock { $0.append(entry) } }
+      HookProcesses.limitFirstProcesses()
+      return (pid, error)
+    }
+  }
+
+  /// Limits the processes that a program has started before its own limit was set.
+  private static func limitFirstProcesses() {
+    // One of them may start another before it is limited, so search again.
+    for _ in 1...8 {
+      let unlimited = Files.names(in: "/proc").compactMap { pid_t($0) }.filter {
+        hasVariable($0) && clinux_data_limit($0) > HookCommand.memoryByteLimit
+      }
+      if unlimited.isEmpty { return }
+      for pid in unlimited { _ = clinux_limit_process(pid, HookCommand.memoryByteLimit) }
+    }
+  }
+
+  /// Ends the orphans of a program that has ended.
+  func ended(_ pid: pid_t) {
+    running.withLock { $0.removeAll { $0.pid == pid } }
+    let clock = MonotonicClock()
+    let deadline = clock.now + HookProcesses.patience
+    // Under the lock, so that no number of an orphan is used again between the search and the signal.
+    orphans.withLock { _ in
+      var killed: Set<pid_t> = []
+      // The children of an orphan are orphans once it has ended, so search again.
+      while clock.now < deadline {
+        let found = ownerless
+        for orphan in found { kill(orphan.pid, SIGKILL) }
+        killed.formUnion(found.map(\.pid))
+        killed = killed.filter { waitpid($0, nil, WNOHANG) == 0 }
+        if found.isEmpty, killed.isEmpty { return }
+        if !killed.isEmpty { poll(nil, 0, 1) }
+      }
+    }
+  }
+
+  /// The orphans that belong to no running program.
+  private var ownerless: [Entry] {
+    let running = running.withLock { $0 }
+    return Entry.all.filter { entry in
+      entry.parent == getpid() && running.allSatisfy { $0.pid != entry.pid && $0.startTicks > entry.startTicks }
+        && HookProcesses.isMarked(entry.pid)
+    }
+  }
+
+  private static func isMarked(_ pid: pid_t) -> Bool {
+    clinux_data_limit(pid) == HookCommand.memoryByteLimit || hasVariable(pid)
+  }
+
+  private static func hasVariable(_ pid: pid_t) -> Bool {
+    let variables = (try? Files.bytes(of: "/proc/\(pid)/environ", limit: 1 << 16)) ?? []
+    return variables.split(separator: 0).contains { $0.elementsEqual(mark.utf8) }
+  }
+}
