@@ -1,4 +1,5 @@
 import CLinux
+import Synchronization
 
 /// Wakes a waiting thread from any other thread. If the signal is raised twice before the thread waits, the thread
 /// wakes once.
@@ -21,5 +22,23 @@ public final class WakeSignal: Sendable {
   public func wait() {
     clinux_wait_readable(fileDescriptor)
     clear()
+  }
+}
+
+/// Tells a thread to stop, through a file descriptor that `poll` can wait for. Once set, it stays set.
+public final class StopSignal: Sendable {
+  private let wake = WakeSignal()
+  private let isRaised = Atomic(false)
+
+  public init() {}
+
+  /// Becomes and stays readable when the thread must stop. -1 if the process had no file descriptor left.
+  public var fileDescriptor: Int32 { wake.fileDescriptor }
+
+  public var isSet: Bool { isRaised.load(ordering: .acquiring) }
+
+  public func set() {
+    isRaised.store(true, ordering: .releasing)
+    wake.raise()
   }
 }

@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Guarding
 import MonotonicTime
+import Synchronization
 
 /// Waits on a reader's thread until a device is ready, the thread must stop, or a time has passed.
 public struct Poller: Sendable {
@@ -95,4 +96,58 @@ public struct Poller: Sendable {
       if count < 0, errno != EINTR { return .timedOut }
     }
   }
+}
+
+/// A periodic timer that `poll` can wait for.
+public final class IntervalTimer: Sendable {
+  /// The file descriptor for `poll`, readable once an interval has passed.
+  public let fileDescriptor: Int32
+  let interval: Duration
+  /// How late an expiration may be. After that the timer counts as stopped.
+  static let patience = Duration.seconds(1)
+
+  public init(every interval: Duration, from start: MonotonicInstant) throws(HardwareError) {
+    self.interval = interval
+    fileDescriptor = clinux_timerfd()
+    guard fileDescriptor >= 0 else { throw .system("creating a timer", errno: errno) }
+    _ = clinux_timerfd_arm(fileDescriptor, (start + interval).nanoseconds, interval.inNanoseconds)
+  }
+
+  deinit { close(fileDescriptor) }
+
+  /// Returns the number of intervals that have passed since the last call.
+  public func takeExpirations() -> Int {
+    var expirations: UInt64 = 0
+    return read(fileDescriptor, &expirations, 8) == 8 ? Int(clamping: expirations) : 0
+  }
+}
+
+/// The progress of a reader's thread, which a supervisor on another thread observes.
+///
+/// A reader waits only in its poller. A thread that stays outside its poller too long hangs, for example in a call to
+/// the kernel. A thread that stays in its poller longer than intended hangs too. Each wait causes a notification when
+/// it begins and one when it ends. A notification costs only one atomic addition and at most one store.
+public final class ReaderProgress: Sendable {
+  private let steps = Atomic<UInt64>(0)
+  /// The longest intended wait in nanoseconds.
+  private let longestWait = Atomic<Int64>(.max)
+
+  public init() {}
+
+  /// A count of notifications. It is odd while the thread waits in its poller.
+  public var stepCount: UInt64 { steps.load(ordering: .acquiring) }
+
+  /// The longest time that the thread intends to wait in its poller; `nil` if unlimited. The value has no meaning
+  /// before the thread starts.
+  public var waitLimit: Duration? {
+    let limit = longestWait.load(ordering: .relaxed)
+    return limit == .max ? nil : .nanoseconds(limit)
+  }
+
+  func beginsToWait(atMost limit: Duration?) {
+    longestWait.store(limit?.inNanoseconds ?? .max, ordering: .relaxed)
+    steps.wrappingAdd(1, ordering: .releasing)
+  }
+
+  func goesOn() { steps.wrappingAdd(1, ordering: .relaxed) }
 }

@@ -157,3 +157,10 @@ public struct MCAPMessages<Source: MCAPSource> {
 }
 
 extension MCAPMessages: Sendable where Source: Sendable {}
+
+/// The order in which messages are read.
+public enum MCAPOrder: Sendable {
+  /// By log time; messages with equal log times in file order.
+  case logTime
+  case file
+}

@@ -158,3 +158,105 @@ extension Sentence.Content {
     }
   }
 }
+
+extension Sentence {
+  /// The type of a sentence, without its content.
+  enum Kind: UInt8, Sendable {
+    case bwc, depth, dtm, gbs, gga, gll, gns, grs, gsa, gst, gsv, heading, mtw, rmc, rot, sti, txt, vtg, wind, xdr, zda
+    case airohaJamming, garminAltitude, garminErrorEstimate, garminFix, garminVelocity, mediaTekAcknowledgement
+    case ksxt, uniHeading, pashr, pstiFix, pstiBaseline, pstiAttitude, pstiStatistics, pubx, sirfErrorEstimate
+  }
+
+  var kind: Kind {
+    switch content {
+    case .airohaJamming: .airohaJamming
+    case .bwc: .bwc
+    case .depth: .depth
+    case .dtm: .dtm
+    case .gbs: .gbs
+    case .gga: .gga
+    case .gll: .gll
+    case .gns: .gns
+    case .grs: .grs
+    case .gsa: .gsa
+    case .gst: .gst
+    case .gsv: .gsv
+    case .heading: .heading
+    case .ksxt: .ksxt
+    case .uniHeading: .uniHeading
+    case .mtw: .mtw
+    case .rmc: .rmc
+    case .rot: .rot
+    case .sti: .sti
+    case .txt: .txt
+    case .vtg: .vtg
+    case .wind: .wind
+    case .xdr: .xdr
+    case .zda: .zda
+    case .garminAltitude: .garminAltitude
+    case .garminErrorEstimate: .garminErrorEstimate
+    case .garminFix: .garminFix
+    case .garminVelocity: .garminVelocity
+    case .mediaTekAcknowledgement: .mediaTekAcknowledgement
+    case .pashr: .pashr
+    case .psti(let content):
+      switch content {
+      case .fix: .pstiFix
+      case .baseline: .pstiBaseline
+      case .attitude: .pstiAttitude
+      case .statistics: .pstiStatistics
+      }
+    case .pubx: .pubx
+    case .sirfErrorEstimate: .sirfErrorEstimate
+    }
+  }
+}
+
+extension Sentence.Kind {
+  /// Whether this is one of the four kinds of which every receiver sends at least one per epoch.
+  var statesPosition: Bool {
+    switch self {
+    case .gga, .rmc, .gns, .gll: true
+    default: false
+    }
+  }
+}
+
+/// The sender of a sentence: the first two letters of its address.
+public struct Talker: Equatable, Hashable, Sendable {
+  /// The two letters; the first one is in the high byte.
+  public let code: UInt16
+
+  @inline(__always)
+  public init(_ first: UInt8, _ second: UInt8) { code = UInt16(first) << 8 | UInt16(second) }
+
+  public static let gps = Talker(UInt8(ascii: "G"), UInt8(ascii: "P"))
+  public static let glonass = Talker(UInt8(ascii: "G"), UInt8(ascii: "L"))
+  public static let galileo = Talker(UInt8(ascii: "G"), UInt8(ascii: "A"))
+  public static let beidou = Talker(UInt8(ascii: "G"), UInt8(ascii: "B"))
+  public static let beidouOld = Talker(UInt8(ascii: "B"), UInt8(ascii: "D"))
+  public static let qzss = Talker(UInt8(ascii: "G"), UInt8(ascii: "Q"))
+  public static let qzssOld = Talker(UInt8(ascii: "Q"), UInt8(ascii: "Z"))
+  /// Quectel's own talker for its receivers' sentences about BeiDou and QZSS.
+  public static let quectel = Talker(UInt8(ascii: "P"), UInt8(ascii: "Q"))
+  public static let navic = Talker(UInt8(ascii: "G"), UInt8(ascii: "I"))
+  /// A magnetic compass.
+  static let magneticCompass = Talker(UInt8(ascii: "H"), UInt8(ascii: "C"))
+  /// Several systems in one solution.
+  public static let combined = Talker(UInt8(ascii: "G"), UInt8(ascii: "N"))
+}
+
+extension Talker: CustomStringConvertible {
+  public var description: String {
+    String(decoding: [UInt8(code >> 8), UInt8(code & 0xFF)], as: UTF8.self)
+  }
+}
+
+/// The factors from the units of sentences to SI.
+enum Unit {
+  /// The international knot, exact.
+  static let metresPerSecondPerKnot = 1852.0 / 3600
+  static let metresPerSecondPerKilometrePerHour = 1.0 / 3.6
+  static let metresPerFoot = 0.3048
+  static let metresPerFathom = 1.8288
+}

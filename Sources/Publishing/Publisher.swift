@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A source of values over time, as in Combine, but synchronous: a thread that sends a value delivers it to every
 /// subscriber before it continues. Only if another thread is already delivering may that thread deliver the value.
 public protocol Publisher<Output, Failure>: Sendable {
@@ -75,5 +77,61 @@ extension Publisher {
       Subscriber(
         holders: holders, receiveSubscription: receiveSubscription, receiveValue: receiveValue,
         receiveCompletion: receiveCompletion))
+  }
+}
+
+/// The registration of one subscriber in a broadcast.
+final class Receiver<Output: Sendable, Failure: Error>: Sendable {
+  let holders: Holders
+  private let receiveValue: @Sendable (Output) -> Void
+  private let receiveCompletion: @Sendable (Completion<Failure>) -> Void
+  private let isOver = Atomic(false)
+
+  init(_ subscriber: Subscriber<Output, Failure>) {
+    holders = subscriber.holders
+    receiveValue = subscriber.receiveValue
+    receiveCompletion = subscriber.receiveCompletion
+  }
+
+  var isCancelled: Bool { isOver.load(ordering: .acquiring) }
+
+  /// Stops delivery. Returns whether the receiver was still active.
+  func cancel() -> Bool { !isOver.exchange(true, ordering: .acquiringAndReleasing) }
+
+  func receive(_ value: Output) {
+    if !isCancelled { receiveValue(value) }
+  }
+
+  func complete(_ completion: Completion<Failure>) {
+    if cancel() { receiveCompletion(completion) }
+  }
+}
+
+extension Publisher {
+  /// Publishes the first value, finishes, and ends the upstream lease. Finishes without a value if upstream does.
+  ///
+  /// ```swift
+  /// let lease = receiver.fixes.first().subscribe(as: "greeting", receiveValue: { show($0) })
+  /// ```
+  public func first() -> Deferred<Output, Failure> { first { _ in true } }
+
+  /// Publishes the first value that satisfies `isMet`, and finishes.
+  ///
+  /// ```swift
+  /// let accurate = receiver.fixes.first { $0.horizontalErrorMetres < 5 }
+  /// ```
+  public func first(where isMet: @escaping @Sendable (Output) -> Bool) -> Deferred<Output, Failure> {
+    Deferred.deriving { (run) throws(Failure) in
+      let isFound = Atomic(false)
+      return run.subscribe(
+        to: self,
+        receiveValue: { value in
+          guard !isFound.load(ordering: .relaxed), isMet(value) else { return }
+          // Values arrive one at a time. Another one can arrive only until the upstream lease has ended.
+          isFound.store(true, ordering: .relaxed)
+          run.send(value)
+          run.finish(.finished)
+        }, receiveCompletion: { run.finish($0) })
+    }
   }
 }

@@ -1,6 +1,8 @@
 import Guarding
 import Hub
+import MCAP
 import MonotonicTime
+import Synchronization
 
 /// Records the contents of its inbox, on its own thread, which sleeps while no messages arrive.
 public final class SegmentRecorder: Sendable {
@@ -125,4 +127,55 @@ public final class SegmentRecorder: Sendable {
     }
     for callback in whenEnded { callback() }
   }
+}
+
+/// An event that a recorder reports. A lasting condition is reported when it begins and when it ends.
+public enum RecorderEvent: Equatable, Sendable {
+  /// The reason why messages are lost.
+  public enum Loss: Equatable, Sendable {
+    /// Messages come faster than they are written, and the oldest waiting ones are dropped.
+    case slow
+    /// Nothing can be written, so more messages wait than the queue can hold; or the disk has lost written ones.
+    case failing
+  }
+
+  /// The recording's first file was opened.
+  case began(segment: String)
+  /// A segment of a previous hub was repaired.
+  case repaired(segment: String, messageCount: UInt64, lostByteCount: UInt64)
+  case notRepaired(segment: String, MCAPError)
+  /// The recording is not compressed, although the board file requests it.
+  case notCompressed(MCAPError)
+  /// Nothing can be written; the recorder tries again.
+  case failed(MCAPError)
+  /// Writing works again.
+  case recovered
+  /// The disk is full, so the oldest segment was removed although the budget had room for it.
+  case removedForRoom(segment: String)
+  case losing(Loss)
+  /// The loss has ended; this number of messages was lost.
+  case lost(messageCount: Int)
+  /// The recording has ended, and this number of messages could not be written.
+  case ended(lostMessageCount: Int)
+  /// The system could not start a thread.
+  case lacksThread(errno: Int32)
+}
+
+/// The counts of all recordings of a process.
+public final class RecordingCounters: Sendable {
+  private let bytes = Atomic(0)
+  private let messages = Atomic(0)
+  private let segments = Atomic(0)
+
+  public init() {}
+
+  /// The number of bytes that were written to segments.
+  public var byteCount: Int { bytes.load(ordering: .relaxed) }
+  public var lostMessageCount: Int { messages.load(ordering: .relaxed) }
+  /// The number of segments in the folder, as of the last time that a segment was begun or removed.
+  public var segmentCount: Int { segments.load(ordering: .relaxed) }
+
+  func wrote(byteCount: Int) { bytes.add(byteCount, ordering: .relaxed) }
+  func lost(messageCount: Int) { messages.add(messageCount, ordering: .relaxed) }
+  func set(segmentCount: Int) { segments.store(segmentCount, ordering: .relaxed) }
 }

@@ -157,3 +157,106 @@ final class SegmentRing {
     limits.ageLimit.map { ages.age(of: segment.name) > $0 - margin } ?? false
   }
 }
+
+/// The ages of segments. They do not depend on changes of the system clock.
+///
+/// The time of a segment's file is read once; from then on, the age follows the monotonic clock. No segment counts as
+/// older than the previous one, even if a board without a real-time clock wrote it with a date in 1970.
+struct SegmentAges {
+  /// The system clock counts as set if it changes by this much. Smaller changes are corrections.
+  private static let smallestJump = Duration.seconds(10)
+
+  private let time: RecordingTime
+  /// When each segment was written, from its own time. If that time is in the future, it is unknown until the clock is
+  /// set.
+  private var writtenAt: [String: MonotonicInstant] = [:]
+  /// When each segment was written, corrected so that none was written before the previous one.
+  private var orderedAt: [String: MonotonicInstant] = [:]
+  /// How far the system clock is ahead of the monotonic clock.
+  private var lead: Int64
+
+  init(_ time: RecordingTime) {
+    self.time = time
+    lead = SegmentAges.lead(time)
+  }
+
+  private static func lead(_ time: RecordingTime) -> Int64 {
+    time.systemNanosecondsSince1970 &- time.clock.now.nanoseconds
+  }
+
+  /// Records the present segments, the oldest first, and forgets all others.
+  mutating func look(at segments: [StoredSegment]) {
+    let now = time.clock.now
+    let systemNow = time.systemNanosecondsSince1970
+    var known: [String: MonotonicInstant] = [:]
+    var ordered: [String: MonotonicInstant] = [:]
+    var before = MonotonicInstant(nanoseconds: .min)
+    for segment in segments {
+      let age = systemNow &- segment.writtenNanosecondsSince1970
+      // Some file systems store times less exactly than the clock.
+      let isFromFuture = age < -SegmentAges.smallestJump.inNanoseconds
+      let own = isFromFuture ? nil : now.advanced(by: .zero - .nanoseconds(max(0, age)))
+      guard let at = writtenAt[segment.name] ?? own else { continue }
+      before = max(before, at)
+      known[segment.name] = at
+      ordered[segment.name] = before
+    }
+    writtenAt = known
+    orderedAt = ordered
+  }
+
+  /// Records that a segment has just been written to.
+  mutating func wrote(_ name: String) {
+    writtenAt[name] = time.clock.now
+    orderedAt[name] = time.clock.now
+  }
+
+  /// The age of a segment; zero if its time is in the future.
+  func age(of name: String) -> Duration { orderedAt[name].map { time.clock.now - $0 } ?? .zero }
+
+  /// When a segment was written, by the present clock; `nil` if its time is in the future.
+  func writtenNanosecondsSince1970(_ name: String) -> Int64? {
+    orderedAt[name] == nil ? nil : max(0, time.systemNanosecondsSince1970 &- age(of: name).inNanoseconds)
+  }
+
+  /// Whether the system clock has been set since the last call.
+  mutating func hasClockJumped() -> Bool {
+    let now = SegmentAges.lead(time)
+    defer { lead = now }
+    return (now &- lead).magnitude > UInt64(SegmentAges.smallestJump.inNanoseconds)
+  }
+}
+
+/// The names of segments, from their beginning: `sensorhub-20261122T211439Z-001.mcap`. Sorted by name, the oldest
+/// segment is first.
+enum SegmentName {
+  /// - Parameter number: the number of the segment in its recording
+  static func make(nanosecondsSince1970: Int64, number: Int) -> String {
+    "sensorhub-\(UTCStamp(nanosecondsSince1970: nanosecondsSince1970).basic)-\(UTCStamp.padded(number, to: 3)).mcap"
+  }
+
+  /// A name that is sorted after another one. If the clock is behind, the newest segment must not become the first,
+  /// because the first is removed first.
+  static func make(nanosecondsSince1970: Int64, number: Int, after newest: String?) -> String {
+    let name = make(nanosecondsSince1970: nanosecondsSince1970, number: number)
+    guard let newest, name <= newest, let end = newest.lastIndex(of: "-") else { return name }
+    let digits = newest[newest.index(after: end)...].prefix { $0.isNumber }
+    // The successor of 999 is 9990, because names are sorted by character.
+    let isFull = digits.allSatisfy { $0 == "9" }
+    let next = isFull ? digits + "0" : Substring(UTCStamp.padded((Int(digits) ?? 0) + 1, to: digits.count))
+    return "\(newest[...end])\(next).mcap"
+  }
+
+  /// Whether a file is a segment of a hub. The check is strict, because such files are removed to make room.
+  static func isOne(_ name: String) -> Bool {
+    let parts = name.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[0].elementsEqual("sensorhub".utf8), parts[2].suffix(5).elementsEqual(".mcap".utf8)
+    else { return false }
+    let stamp = Array(parts[1])
+    let number = parts[2].dropLast(5)
+    func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+    return stamp.count == 16 && stamp[..<8].allSatisfy(isDigit) && stamp[8] == UInt8(ascii: "T")
+      && stamp[9..<15].allSatisfy(isDigit) && stamp[15] == UInt8(ascii: "Z") && number.count >= 3
+      && number.allSatisfy(isDigit)
+  }
+}

@@ -101,3 +101,43 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
     }
   }
 }
+
+/// Computes when a continuously measuring chip has completed its measurements, from its start time and the time of
+/// each access.
+struct SimulatedMeasurements: Sendable {
+  private var start: MonotonicInstant?
+  private var count = 0
+
+  /// - Parameter start: the start of measuring; `nil` stops it
+  mutating func begin(at start: MonotonicInstant?) {
+    self.start = start
+    count = 0
+  }
+
+  /// When the latest measurement was complete; `nil` if none has been completed since the last call.
+  ///
+  /// - Parameter period: the period in nanoseconds
+  mutating func next(by now: MonotonicInstant, period: Int64) -> MonotonicInstant? {
+    guard let start else { return nil }
+    let due = Int((now - start).inNanoseconds / period)
+    guard due > count else { return nil }
+    count = due
+    return start + .nanoseconds(period * Int64(due))
+  }
+}
+
+extension Range<Int64> {
+  /// Returns the first number for which `holds` is false. `holds` must be true for all smaller numbers and false for
+  /// all larger numbers. If `holds` is true for all numbers, returns the last number.
+  ///
+  /// The twins use this to find the raw value of a measurement whose formula has no inverse.
+  func bisect(_ holds: (Int64) -> Bool) -> Int64 {
+    var low = lowerBound - 1
+    var high = upperBound - 1
+    while high - low > 1 {
+      let middle = low + (high - low) / 2
+      if holds(middle) { low = middle } else { high = middle }
+    }
+    return high
+  }
+}

@@ -137,3 +137,92 @@ struct BinaryFrameHead {
     }
   }
 }
+
+/// The checksums of the binary protocols.
+enum BinaryChecksum {
+  /// RFC 1145's checksum in 8 bits: the sum of the bytes, and the sum of these sums.
+  @inline(__always)
+  static func fletcher(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> (UInt8, UInt8) {
+    // The sums use wider integers. Only their last 8 bits count, so an overflow does not matter.
+    var a: UInt32 = 0
+    var b: UInt32 = 0
+    for byte in UnsafeBufferPointer(rebasing: bytes) {
+      a &+= UInt32(byte)
+      b &+= a
+    }
+    return (UInt8(truncatingIfNeeded: a), UInt8(truncatingIfNeeded: b))
+  }
+
+  /// CASIC's checksum: the sum of identifier, class and length as one word, and the payload's words.
+  static func words(_ frame: LittleEndianBytes, _ payload: Range<Int>) -> UInt32 {
+    var sum = UInt32(frame.uint8(5)) << 24 &+ UInt32(frame.uint8(4)) << 16 &+ UInt32(payload.count)
+    for offset in stride(from: payload.lowerBound, to: payload.upperBound, by: 4) { sum &+= frame.uint32(offset) }
+    return sum
+  }
+
+  /// RTCM 10403's checksum: 24 bits, polynomial 1864CFB.
+  static func crc24q(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> UInt32 {
+    var crc: UInt32 = 0
+    for byte in UnsafeBufferPointer(rebasing: bytes) {
+      crc ^= UInt32(byte) << 16
+      for _ in 0..<8 {
+        crc <<= 1
+        if crc & 0x100_0000 != 0 { crc ^= 0x186_4CFB }
+      }
+    }
+    return crc & 0xFF_FFFF
+  }
+}
+
+/// The possible lengths of messages by kind. Any other length is a bit error, and the framer does not wait for such a
+/// message. A kind that is not listed may have any length.
+///
+/// The lengths are from the interface descriptions of protocols 13 to 34. Older protocols have shorter messages, and an
+/// empty message is a request.
+enum MessageLength {
+  static func isPossible(ubx kind: UInt16, _ length: Int) -> Bool {
+    switch kind {
+    case UBXKind.navSAT, UBXKind.navSVINFO: isList(length, of: 12, behind: 8)
+    case UBXKind.navSIG: isList(length, of: 16, behind: 8)
+    case UBXKind.rxmRAWX: isList(length, of: 32, behind: 16)
+    case UBXKind.rxmSFRBX, UBXKind.esfMEAS: isList(length, of: 4, behind: 8)
+    case UBXKind.esfSTATUS: isList(length, of: 4, behind: 16)
+    case UBXKind.monVER: isList(length, of: 30, behind: 40)
+    case UBXKind.monRF: isList(length, of: 24, behind: 4)
+    default: longest(ubx: kind).map { length <= $0 } ?? true
+    }
+  }
+
+  static func isPossible(casic kind: UInt16, _ length: Int) -> Bool {
+    switch kind {
+    case CASICKind.navPV, CASICKind.navSTATUS: length <= 80
+    case CASICKind.navTIMEUTC: length <= 24
+    case CASICKind.navDOP: length <= 28
+    case CASICKind.timTP: length <= 24
+    case CASICKind.navGPSINFO, CASICKind.navBDSINFO, CASICKind.navGLNINFO: isList(length, of: 12, behind: 8)
+    default: true
+    }
+  }
+
+  private static func isList(_ length: Int, of size: Int, behind head: Int) -> Bool {
+    length == 0 || length >= head && (length - head) % size == 0
+  }
+
+  private static func longest(ubx kind: UInt16) -> Int? {
+    switch kind {
+    case UBXKind.navEOE: 4
+    case UBXKind.rxmRTCM: 8
+    case UBXKind.navTIMEGPS, UBXKind.navSTATUS, UBXKind.timTP: 16
+    case UBXKind.navDOP: 18
+    case UBXKind.navTIMEUTC: 20
+    case UBXKind.navPOSLLH: 28
+    case UBXKind.navHPPOSLLH, UBXKind.navVELNED, UBXKind.esfINS: 36
+    case UBXKind.navSOL: 52
+    case UBXKind.navCOV: 64
+    case UBXKind.monHW: 68
+    case UBXKind.hnrPVT: 72
+    case UBXKind.navPVT: 92
+    default: nil
+    }
+  }
+}

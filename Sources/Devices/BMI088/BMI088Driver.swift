@@ -191,3 +191,53 @@ extension InertialConfiguration.GyroscopeRange {
     }
   }
 }
+
+/// A rate of the gyroscope, and the matching rate of the accelerometer. The accelerometer is not faster than the
+/// gyroscope, so that the accelerometer's FIFO does not fill earlier.
+struct BMI088Rate {
+  private static let all = [
+    BMI088Rate(hertz: 100, gyroscopeBits: 0x07, accelerometerHertz: 100, accelerometerBits: 0x08),
+    BMI088Rate(hertz: 200, gyroscopeBits: 0x06, accelerometerHertz: 200, accelerometerBits: 0x09),
+    BMI088Rate(hertz: 400, gyroscopeBits: 0x03, accelerometerHertz: 400, accelerometerBits: 0x0A),
+    BMI088Rate(hertz: 1000, gyroscopeBits: 0x02, accelerometerHertz: 800, accelerometerBits: 0x0B),
+    BMI088Rate(hertz: 2000, gyroscopeBits: 0x01, accelerometerHertz: 1600, accelerometerBits: 0x0C),
+  ]
+
+  let hertz: Double
+  /// The value for GYRO_BANDWIDTH. The filters of the five rates are 32, 64, 47, 116 and 230 Hz wide.
+  let gyroscopeBits: UInt8
+  let accelerometerHertz: Double
+  /// The rate bits of ACC_CONF.
+  let accelerometerBits: UInt8
+}
+
+extension BMI088Rate {
+  init(nearest requested: Double) { self = BMI088Rate.all[BMI088Rate.all.map(\.hertz).slowestRate(for: requested)] }
+}
+
+extension InertialChip {
+  /// The entry lists the gyroscope's addresses. The driver searches for the accelerometer itself.
+  static var bmi088: InertialChip {
+    InertialChip(
+      name: "bmi088", title: "BMI088", addresses: [0x68, 0x69],
+      // The gyroscope's identity is not enough, because other packages contain the same gyroscope.
+      identity: ChipIdentity(register: BMI088GyroscopeRegister.chipID, toldBy: "its gyroscope and accelerometer") {
+        (registers) throws(HardwareError) in try BMI088Driver.isWhole(registers)
+      },
+      provenAgainst: "Linux (bmi088-accel, bmg160)",
+      // This is the length of the gyroscope's FIFO. The accelerometer's FIFO is longer.
+      fifoSampleCount: BMI088Driver.fifoSampleCount,
+      // A sample has 6 bytes of the gyroscope, and at most 7 of the accelerometer, whose rate is not higher.
+      readout: BusReadout(bytesPerSample: 13, bytesPerBurst: 3, readsPerBurst: 4),
+      // The currents are from the electrical specifications: both sensors in normal mode, and suspended.
+      milliamperes: 5.15, sleepMilliamperes: 0.028, ratesHz: 100...2000,
+      actualRate: { BMI088Rate(nearest: $0).hertz },
+      makeDriver: { BMI088Driver($0, $1) },
+      putToSleep: { (registers) throws(HardwareError) in
+        try registers.write(BMI088GyroscopeRegister.suspended, to: BMI088GyroscopeRegister.power)
+        guard let other = try BMI088Accelerometer.find(beside: registers, capacity: 1) else { return }
+        try other.bus.claim(other.address)
+        try BMI088Accelerometer.sleep(other)
+      })
+  }
+}

@@ -36,3 +36,29 @@ public struct CatalogueEntry: Sendable {
     identity = ChipIdentity(register: register, values: values)
   }
 }
+
+extension CatalogueEntry {
+  /// The chips that the hub can read, grouped by kind. Within a kind, the commonest chip comes first.
+  public static let all: [CatalogueEntry] =
+    entries(InertialChip.all, .imu) + entries(MagnetometerChip.all, .magnetometer)
+    + entries(BarometerChip.all, .barometer) + entries(SupplyMonitorChip.all, .supplyMonitor)
+
+  private static func entries<Driver, Configuration>(
+    _ chips: [Chip<Driver, Configuration>], _ kind: ChipKind
+  ) -> [CatalogueEntry] { chips.map { CatalogueEntry(kind, $0) } }
+
+  /// The chips that the hub recognises, but cannot read yet.
+  static let unread = [
+    CatalogueEntry("BMI270", at: [0x68, 0x69], 0x00, is: [0x24])
+  ]
+}
+
+/// The quantity that a chip measures.
+public enum ChipKind: String, CaseIterable, Sendable {
+  /// Angular rate and specific force.
+  case imu
+  case magnetometer
+  case barometer
+  /// Voltage and current.
+  case supplyMonitor
+}

@@ -1,4 +1,5 @@
 import HardwareIO
+import MonotonicTime
 
 /// An entry of the catalogue: a chip's name, identity and driver.
 public struct Chip<Driver, Configuration>: Sendable {
@@ -97,4 +98,77 @@ public struct Chip<Driver, Configuration>: Sendable {
 
 extension Chip: Equatable {
   public static func == (a: Chip, b: Chip) -> Bool { a.name == b.name }
+}
+
+/// The bus, the address and the helpers through which a driver reaches its chip.
+public struct ChipConnection {
+  public var bus: any I2CBus
+  public var address: UInt8
+  /// The chip's interrupt line, which changes when a sample is ready; `nil` if it is not wired.
+  public var dataReady: (any GPIOEdgeInput)?
+  public var clock: any MonotonicTimeSource
+  /// Blocks the calling thread while the chip wakes.
+  public var pause: (Duration) -> Void
+
+  public init(
+    bus: any I2CBus, address: UInt8, dataReady: (any GPIOEdgeInput)? = nil,
+    clock: any MonotonicTimeSource = MonotonicClock(), pause: @escaping (Duration) -> Void
+  ) {
+    self.bus = bus
+    self.address = address
+    self.dataReady = dataReady
+    self.clock = clock
+    self.pause = pause
+  }
+
+  /// The estimated time of a measurement that has just been found to be new: half a period ago, its average age.
+  func measuredAt(rateHz: Double) -> MonotonicInstant { clock.now.advanced(by: .nanoseconds(-Int64(0.5e9 / rateHz))) }
+}
+
+extension [Double] {
+  /// The index of the slowest rate that is at least 95 % of the requested one; the index of the fastest rate if there
+  /// is none.
+  ///
+  /// - Precondition: the rates are in ascending order, and not empty
+  func slowestRate(for requestedHz: Double) -> Int { firstIndex { $0 >= requestedHz * 0.95 } ?? count - 1 }
+}
+
+/// The bytes and reads that a driver needs to read its chip, from which the load of the bus follows.
+public struct BusReadout: Sendable {
+  /// The readout of a polled chip: its status, and up to seven bytes.
+  static let polled = BusReadout(bytesPerSample: 8, readsPerSample: 2, bytesPerBurst: 0, readsPerBurst: 0)
+
+  /// The clocks of a read apart from its data: address, register and repeated address with their acknowledges, and the
+  /// start and stop conditions.
+  private static let clocksPerRead = 30.0
+  private static let clocksPerByte = 9.0
+
+  var bytesPerSample: Int
+  /// The reads per sample, in addition to the reads per burst.
+  var readsPerSample: Int
+  /// The bytes per burst, in addition to the samples.
+  var bytesPerBurst: Int
+  var readsPerBurst: Int
+
+  /// - Parameters:
+  ///   - bytesPerSample: the bytes of a sample in the FIFO
+  ///   - bytesPerBurst: the bytes that state how many samples wait
+  ///   - readsPerBurst: the reads per burst: one for the number of samples, and one for all samples
+  init(bytesPerSample: Int, readsPerSample: Int = 0, bytesPerBurst: Int = 2, readsPerBurst: Int = 2) {
+    self.bytesPerSample = bytesPerSample
+    self.readsPerSample = readsPerSample
+    self.bytesPerBurst = bytesPerBurst
+    self.readsPerBurst = readsPerBurst
+  }
+
+  /// The number of bus clocks per second that the readout takes.
+  ///
+  /// - Parameters:
+  ///   - rateHz: samples a second
+  ///   - burstRateHz: the number of times per second that the FIFO is emptied
+  func clocks(rateHz: Double, burstRateHz: Double) -> Double {
+    let sample = Double(bytesPerSample) * BusReadout.clocksPerByte + Double(readsPerSample) * BusReadout.clocksPerRead
+    let burst = Double(bytesPerBurst) * BusReadout.clocksPerByte + Double(readsPerBurst) * BusReadout.clocksPerRead
+    return rateHz * sample + burstRateHz * burst
+  }
 }

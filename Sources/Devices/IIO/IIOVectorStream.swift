@@ -101,3 +101,73 @@ final class IIOVectorStream {
     return x == y && y == z && (x == 0 || x == -1)
   }
 }
+
+/// Converts the kernel's measurements of a chip to right-handed axes: the chip's own axes, or the axes of the device
+/// tree's mount matrix.
+struct IIOAxes {
+  /// The kernel drivers of chips with left-handed axes that report these axes unchanged.
+  private static let leftHanded: Set<String> = ["lis2mdl", "lsm9ds1-imu_accel", "lsm9ds1-imu_gyro"]
+
+  private let matrix: IIOMountMatrix
+  private let invertsZ: Bool
+
+  /// - Parameter quantity: the quantity in the kernel's names, for example `in_accel`
+  /// - Throws: `.unsupported` if the mount matrix makes the axes left-handed
+  init(_ device: IIODevice, _ quantity: String) throws(HardwareError) {
+    matrix = try device.mountMatrix(of: "\(quantity)_x")
+    let isLeftHanded = IIOAxes.leftHanded.contains(device.name)
+    // If the mount matrix in the device tree mirrors the axes, it has already made them right-handed.
+    invertsZ = isLeftHanded && !matrix.mirrors
+    if matrix.mirrors, !isLeftHanded {
+      throw .unsupported(
+        "the axes of \(device) are left-handed, because its mount-matrix in the device tree mirrors them")
+    }
+  }
+
+  func turn(_ vector: SIMD3<Double>) -> SIMD3<Double> {
+    matrix.apply(SIMD3(vector.x, vector.y, invertsZ ? -vector.z : vector.z))
+  }
+}
+
+/// Detects lost scans from the times of the scans in a buffer. The kernel does not report the scans that it drops when
+/// the buffer is full.
+struct IIOTimeline {
+  enum Order {
+    case next
+    /// At least two scans are missing before this one. A gap of a single scan is ignored, because the timer may be
+    /// late.
+    case behindGap
+    /// The scan is not later than the previous one.
+    case outOfOrder
+  }
+
+  private let longestStep: Int64
+  private var last: Int64?
+
+  init(rateHz: Double) { longestStep = Int64(2.5e9 / min(max(rateHz, 0.001), 1e6)) }
+
+  mutating func place(_ at: MonotonicInstant) -> Order {
+    guard let before = last else {
+      last = at.nanoseconds
+      return .next
+    }
+    guard at.nanoseconds > before else { return .outOfOrder }
+    last = at.nanoseconds
+    return at.nanoseconds - before > longestStep ? .behindGap : .next
+  }
+}
+
+/// Detects a chip that repeats one value forever. Up to 30 repetitions are normal, because the kernel may state few
+/// digits.
+struct IIORepetition<Value: Equatable> {
+  private static var most: Int { 30 }
+
+  private var last: Value?
+  private var repeats = 0
+
+  mutating func isFresh(_ value: Value) -> Bool {
+    repeats = value == last ? repeats + 1 : 0
+    last = value
+    return repeats <= IIORepetition.most
+  }
+}

@@ -205,3 +205,51 @@ extension ReceiverIdentity.Speech {
     if message.kind >> 8 == 1 { reportsInMessages = true }
   }
 }
+
+/// An epoch and the time at which it reached this machine.
+public struct GNSSObservation: Sendable {
+  /// When the epoch's first byte was read.
+  public var at: MonotonicInstant
+  /// When the epoch was complete: when its last byte was read, or when the silence after it was long enough.
+  public var receivedAt: MonotonicInstant
+  public var fix: GNSSFix
+  /// The satellites; empty unless a complete list arrived with the epoch.
+  public var sky: [Satellite]
+  public var errorStatistics: GNSSErrorStatistics?
+  /// Whether the receiver has shown that its date and time come from satellites. Until then, it may have remembered or
+  /// guessed them.
+  public var isTimeConfirmed = false
+  /// Whether the receiver has hung and repeats itself. If it has, `fix` has no position.
+  public var isFrozen = false
+
+  /// - Parameter receivedAt: when the epoch was complete; `nil` if its first byte completed it
+  public init(
+    at: MonotonicInstant, receivedAt: MonotonicInstant? = nil, fix: GNSSFix, sky: [Satellite],
+    errorStatistics: GNSSErrorStatistics? = nil
+  ) {
+    self.at = at
+    self.receivedAt = receivedAt ?? at
+    self.fix = fix
+    self.sky = sky
+    self.errorStatistics = errorStatistics
+  }
+}
+
+/// Complete sentences of a receiver as received, each with its line end, or complete messages of a binary protocol.
+public struct ReceivedBytes: Sendable {
+  public var bytes: [UInt8]
+  /// Whether `bytes` are messages of a binary protocol, and not text.
+  public var isBinary: Bool
+  /// When the first byte of each sentence or message was read. All of them began in the same read; the rest of the
+  /// last one may have been read later.
+  public var beganAt: MonotonicInstant
+  /// When the last sentence or message was complete.
+  public var readAt: MonotonicInstant
+
+  public init(bytes: [UInt8], isBinary: Bool = false, beganAt: MonotonicInstant, readAt: MonotonicInstant) {
+    self.bytes = bytes
+    self.isBinary = isBinary
+    self.beganAt = beganAt
+    self.readAt = readAt
+  }
+}

@@ -177,3 +177,49 @@ extension BaudRate {
     }
   }
 }
+
+/// Decides how long a serial line that is about to be closed may go on sending.
+struct SerialDrain {
+  enum Step: Equatable {
+    /// All bytes have been sent.
+    case done
+    case wait(milliseconds: Int)
+    /// The line is blocked or takes too long, so the rest is dropped.
+    case drop
+  }
+
+  /// The interval between two checks of the number of unsent bytes, in milliseconds. At the slowest speed a dozen bytes
+  /// are sent in this time.
+  private static let interval = 25
+  private static let mostLooks = 40
+
+  private var before = Int.max
+  private var looks = 0
+
+  mutating func look(unsent: Int) -> Step {
+    if unsent <= 0 { return .done }
+    guard unsent < before, looks < SerialDrain.mostLooks else { return .drop }
+    (before, looks) = (unsent, looks + 1)
+    return .wait(milliseconds: SerialDrain.interval)
+  }
+}
+
+/// The identity of an open device file, so that a replacement by another device is noticed.
+public struct DeviceNode: Equatable, Sendable {
+  /// The location of the device: its bus and socket if sysfs states them, otherwise its device number.
+  public let place: String
+  /// The inode number. It changes each time the device appears.
+  public let inode: UInt64
+
+  /// Returns `nil` if the descriptor is not open.
+  public init?(of descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return nil }
+    // The major and minor number are extracted as makedev(3) encodes them.
+    let number = UInt64(status.st_rdev)
+    let major = number >> 8 & 0xFFF | number >> 32 & 0xFFFF_F000
+    let minor = number & 0xFF | number >> 12 & 0xFFFF_FF00
+    place = Files.resolved("/sys/dev/char/\(major):\(minor)") ?? "\(major):\(minor)"
+    inode = UInt64(status.st_ino)
+  }
+}

@@ -42,3 +42,95 @@ extension BaudRate {
     .nanoseconds(Int64(10 * byteCount) * 1_000_000_000 / Int64(rawValue))
   }
 }
+
+/// Finds names of serial ports that stay the same when other devices are plugged in.
+public enum SerialPortName {
+  /// The debug port between the two display connectors of a Raspberry Pi 5. On that model the link `/dev/serial0` leads
+  /// to this port, and on other models to the header's port.
+  public static let debugConnector = "/dev/ttyAMA10"
+
+  /// Returns the name of the UART on a Raspberry Pi's header, once it is enabled.
+  public static func ofHeader(on machine: MachineFiles) -> String {
+    machine.resolved("/dev/serial0") == debugConnector ? "/dev/ttyAMA0" : "/dev/serial0"
+  }
+
+  /// Returns the name to write into a board file: a stable link from udev, or the port's own name if there is none.
+  ///
+  /// A USB adapter is named after its socket, because many adapters have no serial number to distinguish them.
+  public static func lasting(for port: String, on machine: MachineFiles) -> String {
+    let adapters = machine.names(in: "/dev/serial/by-path").map { "/dev/serial/by-path/\($0)" }
+    // Newer systems make two links for each adapter, one with the USB version in its name and one without.
+    let sockets = adapters.filter { $0.contains("-usb-") } + adapters
+    let candidates = ["/dev/sensorhub/gps", ofHeader(on: machine)] + sockets
+    return candidates.first { machine.resolved($0) == port } ?? port
+  }
+}
+
+/// A serial port that a receiver needs, but on which the kernel prints messages or a login waits.
+public struct SerialConsole: Equatable, Sendable {
+  /// The name of the tty, for example `ttyS0`.
+  public let tty: String
+  /// Whether the kernel prints messages on the port, now or according to its command line.
+  public let hasMessages: Bool
+  /// The systemd unit that waits for a login on the port; `nil` if there is none.
+  public let login: String?
+  /// Whether the login exists only because the port is a kernel console. Such a login returns with each boot.
+  private let isLoginOfKernel: Bool
+  private let hasRaspiConfig: Bool
+
+  /// Returns `nil` if the port is free for a receiver or does not exist.
+  ///
+  /// - Parameter port: `/dev/ttyS0`, or a link to it
+  public init?(port: String, on machine: MachineFiles) {
+    guard let tty = SerialConsole.tty(port, on: machine) else { return nil }
+    self.tty = tty
+    hasMessages = SerialConsole.printed(on: machine).contains(tty)
+    let unit = "serial-getty@\(tty).service"
+    let enabled = ["/etc/systemd/system", "/run/systemd/generator"].filter { folder in
+      machine.names(in: "\(folder)/getty.target.wants").contains(unit)
+    }
+    let isMasked = ["/etc", "/run"].contains { machine.link("\($0)/systemd/system/\(unit)") == "/dev/null" }
+    login = enabled.isEmpty || isMasked ? nil : unit
+    isLoginOfKernel = enabled.allSatisfy { $0.hasPrefix("/run") }
+    hasRaspiConfig = machine.hasRaspiConfig
+    if !hasMessages, login == nil { return nil }
+  }
+
+  private static func tty(_ port: String, on machine: MachineFiles) -> String? {
+    guard let path = machine.resolved(port), path.hasPrefix("/dev/tty") else { return nil }
+    return path.split(separator: "/").last.map(String.init)
+  }
+
+  /// Returns the kernel's consoles: the consoles in use, and the consoles on the kernel's command line.
+  private static func printed(on machine: MachineFiles) -> [String] {
+    let lines = (machine.bytes(of: "/proc/consoles") ?? []).split(separator: UInt8(ascii: "\n"))
+    let present = lines.map { String(decoding: $0.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self) }
+    let wanted = machine.words(of: "/proc/cmdline").filter { $0.hasPrefix("console=") }.map {
+      String($0.dropFirst("console=".count).prefix { $0 != "," })
+    }
+    return present + wanted.map { tty("/dev/\($0)", on: machine) ?? $0 }
+  }
+
+  /// Commands that free the port for the receiver.
+  public var nextStep: String {
+    if hasRaspiConfig {
+      return "sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0 && sudo reboot"
+    }
+    // A login that a systemd generator created returns with each boot unless it is masked.
+    let end = login.map { "sudo systemctl \(isLoginOfKernel ? "mask" : "disable") --now \($0)" }
+    let quiet = "remove console=\(tty) from the kernel's command line and restart"
+    return [end, hasMessages ? quiet : nil].compactMap { $0 }.joined(separator: "; then ")
+  }
+}
+
+extension SerialConsole: CustomStringConvertible {
+  /// A sentence such as `the kernel prints its messages on /dev/ttyS0, and serial-getty@ttyS0.service waits for a login
+  /// there`.
+  public var description: String {
+    switch (hasMessages, login) {
+    case (true, let login?): "the kernel prints its messages on /dev/\(tty), and \(login) waits for a login there"
+    case (false, let login?): "\(login) waits on /dev/\(tty) for a login"
+    case (_, nil): "the kernel prints its messages on /dev/\(tty)"
+    }
+  }
+}

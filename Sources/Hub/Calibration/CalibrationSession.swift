@@ -130,3 +130,23 @@ public struct CalibrationSession: Sendable {
     return true
   }
 }
+
+/// The kinds of calibration.
+public enum CalibrationKind: String, CaseIterable, Equatable, Sendable {
+  /// The gyroscope's bias, at rest.
+  case gyro
+  /// The accelerometer's offsets and scales, in six positions.
+  case accel
+  /// The magnetometer's error from iron nearby.
+  case mag
+  /// The sensor's orientation in the vehicle.
+  case mount
+}
+
+/// Moves a simulated board as a calibration asks people to move a real one.
+public protocol CalibrationRehearsal: Sendable {
+  /// Begins the movements for a calibration. Does nothing for a real chip.
+  func begin(_ kind: CalibrationKind, of chip: DeviceDescription)
+  /// Ends the movements. Does nothing unless they have begun.
+  func end()
+}

@@ -135,3 +135,48 @@ extension DeviceStatus {
     (energyMilliwattHours, measuredMilliwattHours) = (energy.milliwattHours, energy.measuredMilliwattHours)
   }
 }
+
+/// The totals of a device since the program started. They continue when a new board file changes the device.
+struct RunTotals: Sendable {
+  var onTime = Duration.zero
+  var wakes = 0
+  var energyMilliwattHours = 0.0
+  var measuredMilliwattHours = 0.0
+  var energyByClient = EnergyByClient()
+  /// The counters of all earlier readers of the device.
+  var counters: [DeviceStatus.Counter] = []
+
+  /// Adds the earlier counts to counters. Counters that no longer exist are left out.
+  func adding(to counters: [DeviceStatus.Counter]) -> [DeviceStatus.Counter] {
+    counters.map { counter in
+      DeviceStatus.Counter(
+        counter.name, counter.value + (self.counters.first { $0.name == counter.name }?.value ?? 0))
+    }
+  }
+
+  /// All counters: the present ones with the earlier counts added, and earlier ones that no longer exist.
+  func totals(with counters: [DeviceStatus.Counter]) -> [DeviceStatus.Counter] {
+    adding(to: counters) + self.counters.filter { old in !counters.contains { $0.name == old.name } }
+  }
+}
+
+/// The mean power of a device at work, as measured by a supply monitor in about the last hour of work.
+struct MeanPower: Sendable {
+  /// When the counted work exceeds this time, all weights are halved, so a measurement loses half its weight in
+  /// each half hour of work.
+  private static let memoryHours = 1.0
+
+  private var milliwattHours = 0.0
+  private var hours = 0.0
+
+  /// The mean; `nil` before the first measurement.
+  var milliwatts: Double? { hours > 0 ? milliwattHours / hours : nil }
+
+  mutating func add(_ milliwatts: Double, hours: Double) {
+    milliwattHours += milliwatts * hours
+    self.hours += hours
+    guard self.hours > MeanPower.memoryHours else { return }
+    milliwattHours /= 2
+    self.hours /= 2
+  }
+}

@@ -1,3 +1,5 @@
+import UBX
+
 /// Learns which sentence ends a receiver's epochs, so that an epoch can be reported as soon as its last sentence has
 /// arrived, and not only when the next epoch begins.
 ///
@@ -122,5 +124,19 @@ struct EndOfEpochDetector: Sendable {
       if place.code == code { return place.occurrence }
     }
     return 0
+  }
+}
+
+/// Identifies a kind of message in any protocol.
+struct MessageCode: Equatable, Sendable {
+  private let value: UInt32
+
+  @inline(__always)
+  init(_ talker: Talker, _ kind: Sentence.Kind) {
+    value = UInt32(talker.code) << 8 | UInt32(kind.rawValue)
+  }
+
+  init(_ message: borrowing BinaryFrame) {
+    value = 1 << 31 | UInt32(message.format.rawValue) << 24 | UInt32(message.kind)
   }
 }

@@ -140,3 +140,100 @@ public final class Fences: Sendable {
     if mustDeliver { latest.deliver() }
   }
 }
+
+/// The fences of the board file and the added ones. The list decides which fences exist, and watches none.
+struct FenceList: Sendable {
+  /// The maximum number of added fences. Each one wakes receivers.
+  static let limit = 32
+
+  /// The fences of the board file, in its order.
+  var ofBoard: [FenceSettings] = []
+  /// The added fences, the oldest first, each in the form that the state folder keeps, and with the settings that
+  /// follow from it.
+  private(set) var added: [(fence: AddedFence, settings: FenceSettings)] = []
+
+  /// All watched fences. A fence of the board file hides an added one of the same name.
+  var all: [FenceSettings] { ofBoard + added.map(\.settings).filter { !isOfBoard($0.name) } }
+
+  var addedNames: [String] { added.map(\.fence.name).filter { !isOfBoard($0) } }
+
+  private func isOfBoard(_ name: String) -> Bool { ofBoard.contains { $0.name == name } }
+
+  /// Restores the fences of an earlier run, and leaves out invalid ones.
+  mutating func restore(_ fences: [AddedFence]) {
+    for fence in fences { try? add(fence) }
+  }
+
+  /// Adds a fence, or moves one that was added under this name.
+  mutating func add(_ fence: AddedFence) throws(FenceRefusal) {
+    let settings = try fence.settings()
+    if isOfBoard(fence.name) { throw .ofBoardFile(name: fence.name) }
+    if let index = added.firstIndex(where: { $0.fence.name == fence.name }) {
+      added[index] = (fence, settings)
+      return
+    }
+    guard added.count < FenceList.limit else { throw .full(limit: FenceList.limit) }
+    added.append((fence, settings))
+  }
+
+  mutating func remove(_ name: String) throws(FenceRefusal) {
+    if isOfBoard(name) { throw .ofBoardFile(name: name) }
+    guard let index = added.firstIndex(where: { $0.fence.name == name }) else {
+      throw .unknown(name: name, known: addedNames)
+    }
+    added.remove(at: index)
+  }
+}
+
+/// Whether the board was inside or outside each fence when the hub last ran. With it, the hub detects that the board
+/// left a fence while no hub ran.
+public final class FenceMemory: Sendable {
+  private struct Side: Codable, Equatable {
+    /// The area of the fence. If the fence was moved since, its side is unknown.
+    var area: String
+    var isInside: Bool
+  }
+
+  private let file: StateFile<[String: StateEntry<Side>]>
+
+  /// - Parameters:
+  ///   - path: the file
+  ///   - makeFolder: makes its folder, if it is missing
+  public init(path: String, makeFolder: @escaping @Sendable () -> Void) {
+    file = StateFile(path: path, mostBytes: 1 << 20, nothing: [:], makeFolder: makeFolder)
+  }
+
+  /// The known sides, by the names of the fences. Reads the disk.
+  func sides(of fences: [FenceSettings]) -> [String: FenceStatus.State] {
+    if fences.isEmpty { return [:] }
+    let known = file.content
+    return fences.reduce(into: [:]) { found, fence in
+      guard let side = known[fence.name]?.value, side.area == fence.area.description else { return }
+      found[fence.name] = side.isInside ? .inside : .outside
+    }
+  }
+
+  /// Saves the known sides of the fences. It returns at once: a separate thread writes to the disk.
+  func keep(_ fences: @escaping @Sendable () -> [(settings: FenceSettings, status: FenceStatus)]) {
+    // If no thread can be started, the next change is saved instead.
+    _ = DetachedThread.start("fences") { [file] in
+      // If the present side of a fence is unknown, the file keeps the last known one. Otherwise a fence that loses its
+      // fix repeatedly would wear out the disk.
+      file.change { sides in
+        let present = fences()
+        // The list is empty if the hub is ending, so keep the sides.
+        if present.isEmpty { return }
+        let old = sides
+        sides = present.reduce(into: [:]) { sides, fence in
+          let area = fence.settings.area.description
+          switch fence.status.state {
+          case .unknown:
+            if let known = old[fence.settings.name], known.value?.area == area { sides[fence.settings.name] = known }
+          case .inside, .outside:
+            sides[fence.settings.name] = StateEntry(Side(area: area, isInside: fence.status.state == .inside))
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,4 +1,5 @@
 import Guarding
+import MonotonicTime
 import Publishing
 
 /// The states of hubs for the viewers in this program. The viewers of one hub share one request, which keeps the hub
@@ -58,5 +59,70 @@ final class FleetViews: Sendable {
       lease.cancel()
       state.withLock { $0.openCount -= 1 }
     }
+  }
+}
+
+/// A viewer's request to one hub at a broker, and the hub's messages for it. Each request has its own connection:
+/// when that connection ends for any reason, the broker removes the request.
+final class FleetView: Sendable {
+  enum News: Sendable {
+    /// A state as the hub sent it, in one line of JSON, and the time of its arrival.
+    case state([UInt8], MonotonicInstant)
+    /// The reason why there are no states.
+    case error(String)
+  }
+
+  /// The request: one state a second, with the parts that a map needs. The hub wakes no devices for other parts.
+  private static let interest = #"{"rateHz":1,"parts":["position","motion"],"name":"fleet"}"#
+  /// How long the broker keeps the request if the viewer does not renew it.
+  private static let expiry = Duration.seconds(120)
+
+  private let topics: HubTopics
+  private let topic: String
+  private let connection: MQTTConnection
+
+  /// - Parameters:
+  ///   - options: how to connect to the broker; the will, the subscriptions and the identifier are replaced
+  ///   - viewer: the viewer's name at the hub, different for each viewer
+  init(_ options: MQTTOptions, _ topics: HubTopics, viewer: String) {
+    var options = options
+    topic = topics.interest(of: viewer)
+    options.identifier = "sensorhub-" + viewer.replacing("/", with: "-")
+    options.subscriptions = [topics.states]
+    options.will = MQTTOptions.Will(topic: topic, text: "")
+    self.topics = topics
+    connection = MQTTConnection(options)
+  }
+
+  /// Requests states until the returned lease is cancelled. Call this once.
+  func begin(_ receive: @escaping @Sendable (News) -> Void) -> Subscription {
+    do throws(MQTTError) {
+      try connection.start { [topics] event in
+        switch event {
+        case .received(topics.states, let payload, _, _):
+          // Any client may publish on this topic, and the fixes that other viewers requested are not for this viewer.
+          guard FleetHub.Report.last.isSound(payload), RequestedFixReport.outcome(payload) == nil else { return }
+          receive(.state(payload.filter { $0 >= 0x20 }, MonotonicClock().now))
+        case .disconnected(let reason): receive(.error("the broker cannot be reached: \(reason)"))
+        case .refused(let reason): receive(.error("the broker does not let you subscribe: \(reason)"))
+        case .notTaken(let refusal): receive(.error("the broker does not accept \(refusal)"))
+        case .connected, .received, .answered, .leftOut, .ended: break
+        }
+      }
+    } catch {
+      receive(.error(error.description))
+    }
+    say()
+    let renewals = MonotonicClock().ticks(every: FleetView.expiry / 2).subscribe(
+      as: "fleet", receiveValue: { [self] _ in say() })
+    return Subscription { [connection] in
+      renewals.cancel()
+      connection.end()
+    }
+  }
+
+  private func say() {
+    connection.retain(
+      topic, Array(FleetView.interest.utf8), expirySeconds: UInt32(FleetView.expiry.components.seconds))
   }
 }

@@ -1,6 +1,7 @@
 import Guarding
 import HTTPTypes
 import Hummingbird
+import MonotonicTime
 import NIOCore
 import Publishing
 
@@ -151,5 +152,87 @@ final class EventStreams: Sendable {
       queue.finish()
     }
     try await writer.finish(nil)
+  }
+}
+
+/// The waiting events of one client of an event stream. If too many values wait, the oldest are dropped, because newer
+/// ones replace them. News, which no later event repeats, come before all values; more than `newsLimit` also drop their
+/// oldest.
+final class EventQueue: Sendable {
+  static let usualValueLimit = 8
+  private static let newsLimit = 256
+
+  private struct State {
+    var values: BoundedQueue<ByteBuffer>
+    var news = BoundedQueue<ByteBuffer>(limit: EventQueue.newsLimit)
+  }
+
+  private let traffic: OutputTraffic.Kind
+  private let state: Guarded<State>
+  /// Yields once after one or more events were sent.
+  let signals: AsyncStream<Void>
+  private let signal: AsyncStream<Void>.Continuation
+
+  /// - Parameters:
+  ///   - valueLimit: the number of values by which a client may fall behind
+  ///   - traffic: counts the events that are dropped
+  init(valueLimit: Int, traffic: OutputTraffic.Kind) {
+    state = Guarded(State(values: BoundedQueue(limit: valueLimit)))
+    self.traffic = traffic
+    let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    self.signals = signals
+    self.signal = signal
+  }
+
+  func send(_ value: ByteBuffer) { sent(state.withLock { $0.values.append(value) > 0 }) }
+
+  func send(news: ByteBuffer) { sent(state.withLock { $0.news.append(news) > 0 }) }
+
+  private func sent(_ isFull: Bool) {
+    if isFull { traffic.valueDropped() }
+    signal.yield()
+  }
+
+  /// The next event to write; `nil` if no event waits.
+  func next() -> ByteBuffer? { state.withLock { $0.news.popFirst() ?? $0.values.popFirst() } }
+
+  /// Ends `signals`, after a signal that has not been received yet.
+  func finish() { signal.finish() }
+}
+
+/// Encodes each value as a server-sent event once for all clients.
+final class EventEncoding: Sendable {
+  private struct State: ~Copyable {
+    var at: MonotonicInstant?
+    var json = JSONWriter(capacity: 2048)
+    /// The latest event. The queues in which it waits share its memory.
+    var event = ByteBuffer()
+  }
+
+  private let name: String?
+  private let state = Guarded(State())
+
+  /// - Parameter name: the event's name; without a name, browsers call it `message`
+  init(named name: String? = nil) { self.name = name }
+
+  /// The event for the value of one instant.
+  ///
+  /// - Parameter encode: writes the value as one line; not called if the event for this instant exists
+  func event(at instant: MonotonicInstant, encode: (inout JSONWriter) -> Void) -> ByteBuffer {
+    state.withLock { state in
+      if state.at == instant { return state.event }
+      state.json.removeAll()
+      encode(&state.json)
+      var event = ByteBuffer()
+      event.reserveCapacity(state.json.count + 64)
+      if let name { event.writeString("event: \(name)\n") }
+      event.writeString("id: \(instant.nanoseconds)\ndata: ")
+      event.writeBytes(state.json.bytes)
+      // The value's line end also ends the field, and an empty line ends the event.
+      event.writeString("\n")
+      state.at = instant
+      state.event = event
+      return event
+    }
   }
 }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Guarding
 import Publishing
 
 /// Takes log lines and passes them to a writer. Under systemd they go to the journal with their fields, otherwise to
@@ -63,5 +64,45 @@ public struct JournalSink: Sendable {
     var status = stat()
     guard fstat(STDERR_FILENO, &status) == 0 else { return false }
     return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
+  }
+}
+
+/// A log line with its time, on the way to the destination.
+struct LogEntry: Sendable {
+  var at: time_t
+  var priority: JournalSink.Priority
+  var message: String
+  var fields: [JournalSink.Field]
+
+  init(_ priority: JournalSink.Priority, _ message: String, fields: [JournalSink.Field] = [], at: time_t = time(nil)) {
+    self.at = at
+    self.priority = priority
+    self.message = message
+    self.fields = fields
+  }
+
+  /// The estimated size of the waiting line, in bytes.
+  var size: Int { fields.reduce(message.utf8.count + 64) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
+}
+
+/// Observes each line of the log when it is logged.
+final class LogObserver: Sendable {
+  let receive: @Sendable (LogEntry) -> Void
+
+  init(_ receive: @escaping @Sendable (LogEntry) -> Void) { self.receive = receive }
+}
+
+/// The observers of a log.
+final class LogSubject: Sendable {
+  private let observers = Guarded<[LogObserver]>([])
+
+  func observe(_ receive: @escaping @Sendable (LogEntry) -> Void) -> Subscription {
+    let new = LogObserver(receive)
+    observers.withLock { $0.append(new) }
+    return Subscription { [self] in observers.withLock { $0.removeAll { $0 === new } } }
+  }
+
+  func send(_ entry: LogEntry) {
+    for observer in observers.withLock({ $0 }) { observer.receive(entry) }
   }
 }

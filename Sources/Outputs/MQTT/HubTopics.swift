@@ -1,3 +1,5 @@
+import CSystemd
+import FoundationEssentials
 import Hub
 
 /// The topics of a hub at its broker. All messages except the states are retained.
@@ -47,5 +49,30 @@ public struct HubTopics: Equatable, Sendable {
       let stream = ViewerRequest.Stream(levels[levels.count - 1])
     else { return nil }
     return ViewerRequest.Key(viewer: levels.dropLast().joined(separator: "/"), stream: stream)
+  }
+}
+
+/// The hub's name at its broker if the board file does not state one.
+public enum HubIdentity {
+  /// A name such as `hub-3f0c9a7d52e1`, constant until the system is installed again; `nil` if the system has no
+  /// machine ID. The ID itself is private, and cannot be derived from the name.
+  public static let ofMachine: String? = {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    guard csystemd_hub_identity(&bytes) == 0 else { return nil }
+    return "hub-" + bytes.prefix(6).map { (Int($0) < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }()
+}
+
+/// Identifies the run of a hub that published a health message. Two hubs of one name detect each other by this
+/// identifier, even if the broker silently ends the connection of one hub when the other connects.
+enum FleetInstance {
+  private struct Said: Decodable {
+    var instance: String?
+  }
+
+  /// - Parameter health: the retained health of a hub
+  /// - Returns: `nil` if the health names no run
+  static func read(_ health: [UInt8]) -> String? {
+    (try? JSONDecoder().decode(Said.self, from: Data(health)))?.instance
   }
 }

@@ -1,3 +1,5 @@
+import CMosquitto
+import DequeModule
 import Glibc
 import Guarding
 import MonotonicTime
@@ -146,6 +148,106 @@ public final class MQTTConnection: Sendable {
       guard state.awaitedSubscriptions > 0 else { return false }
       state.awaitedSubscriptions -= 1
       return true
+    }
+  }
+}
+
+/// Events of a connection that a reader has not taken yet. Their memory is limited, because a broker may send more
+/// than the reader reads: the oldest messages are dropped first, and counted.
+public struct BrokerInbox: Sendable {
+  private let byteLimit: Int
+  private var events: Deque<MQTTConnection.Event> = []
+  private var byteCount = 0
+  private var lostCount = 0
+
+  public init(byteLimit: Int = 16 << 20) { self.byteLimit = byteLimit }
+
+  public mutating func add(_ event: MQTTConnection.Event) {
+    events.append(event)
+    byteCount += BrokerInbox.byteCount(of: event)
+    while byteCount > byteLimit, events.count > 1 {
+      byteCount -= BrokerInbox.byteCount(of: events.remove(at: indexOfOldest))
+      lostCount += 1
+    }
+  }
+
+  /// Takes the oldest event, with the number of events that were dropped since the last call.
+  public mutating func next() -> (event: MQTTConnection.Event?, lostCount: Int) {
+    defer { lostCount = 0 }
+    guard let event = events.popFirst() else { return (nil, lostCount) }
+    byteCount -= BrokerInbox.byteCount(of: event)
+    return (event, lostCount)
+  }
+
+  /// Whether the events include the end of the connection's thread.
+  public var hasEnded: Bool { events.contains { if case .ended = $0 { true } else { false } } }
+
+  /// The index of the oldest message, or of the oldest event if there are no messages.
+  private var indexOfOldest: Int {
+    events.firstIndex { if case .received = $0 { true } else { false } } ?? 0
+  }
+
+  /// The memory of an event, estimated.
+  private static func byteCount(of event: MQTTConnection.Event) -> Int {
+    guard case .received(let topic, let payload, _, _) = event else { return 256 }
+    return topic.utf8.count + payload.count + 256
+  }
+}
+
+/// A message that is not published although others are: the broker refuses it, or it is too long for the hub.
+public struct MQTTRefusal: Equatable, Sendable {
+  public enum Reason: Hashable, Sendable {
+    case notAllowed
+    /// The message is too large; `nil` if the broker does not state its limit.
+    case tooLarge(byteLimit: Int?)
+    case quotaExceeded
+    case other(String)
+
+    /// - Parameters:
+    ///   - code: a reason code of MQTT 5 (2.4), from 128 on
+    ///   - words: the name of the code
+    init(code: UInt32, words: String) {
+      switch code {
+      case 0x87: self = .notAllowed
+      case 0x95: self = .tooLarge(byteLimit: nil)
+      case 0x97: self = .quotaExceeded
+      default: self = .other(words)
+      }
+    }
+  }
+
+  public var topic: String
+  /// The size of the payload in bytes.
+  public var byteCount: Int
+  public var reason: Reason
+}
+
+extension MQTTRefusal: CustomStringConvertible {
+  /// The refusal, with the next step.
+  public var description: String {
+    switch reason {
+    case .notAllowed: "\(topic): the broker's access list must let this user write there"
+    case .tooLarge(let limit):
+      "\(topic): \(byteCount) bytes are more than \(limit.map { "the \($0) that the broker accepts in one message" } ?? "the broker accepts"); "
+        + "raise the broker's limit (mosquitto: max_packet_size, message_size_limit)"
+    case .quotaExceeded: "\(topic): the broker's quota is exceeded; raise the quota, or request fewer values per second"
+    case .other(let words): "\(topic): \(words)"
+    }
+  }
+}
+
+/// The reason why a client of a broker cannot be made.
+public enum MQTTError: Error, Equatable, CustomStringConvertible {
+  case missingLibrary
+  case noThread(reason: String)
+
+  /// Whether libmosquitto is missing.
+  public static var isLibraryMissing: Bool { !cmosquitto_is_available() }
+
+  public var description: String {
+    switch self {
+    case .missingLibrary: "libmosquitto, the library for MQTT, is not installed: sudo apt-get install libmosquitto1"
+    case .noThread(let reason): "cannot start a thread for the connection: \(reason)"
     }
   }
 }

@@ -32,3 +32,37 @@ final class RecordedStates: Sendable {
     }
   }
 }
+
+/// A position in the form of Foxglove's schema `LocationFix`.
+enum LocationFix {
+  /// How much of the covariance is known.
+  private enum Covariance: Int {
+    case unknown = 0
+    /// The variance of the height is missing.
+    case approximated = 1
+    case diagonalKnown = 2
+  }
+
+  static func write(_ position: FusedState.Position, nanosecondsSince1970 time: UInt64, to json: inout JSONWriter) {
+    let horizontal = position.horizontalSigmaMetres.map { $0 * $0 }
+    let vertical = position.verticalSigmaMetres.map { $0 * $0 }
+    let covariance: Covariance =
+      horizontal == nil ? .unknown : vertical == nil ? .approximated : .diagonalKnown
+    json.beginObject()
+    json.timestamp(nanosecondsSince1970: time)
+    json.member("frame_id", literal: "board")
+    json.member("latitude", position.latitudeDegrees, decimals: 9)
+    json.member("longitude", position.longitudeDegrees, decimals: 9)
+    json.member("altitude", position.altitudeHAEMetres ?? position.altitudeMSLMetres, decimals: 3)
+    json.key("position_covariance")
+    json.beginArray()
+    // The matrix is written row by row; the axes are east, north and up.
+    for index in 0..<9 {
+      let variance = index == 8 ? vertical : index % 4 == 0 ? horizontal : 0
+      json.number(variance ?? 0, decimals: 6)
+    }
+    json.endArray()
+    json.member("position_covariance_type", covariance.rawValue)
+    json.endObject()
+  }
+}

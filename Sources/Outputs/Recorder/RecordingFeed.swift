@@ -1,5 +1,8 @@
+import CLinux
 import Fusion
+import Guarding
 import Hub
+import MCAP
 import MonotonicTime
 import Publishing
 import Recording
@@ -85,6 +88,115 @@ struct RecordingFeed: Sendable {
     return { state in
       // After the last client has left, the state no longer describes the present.
       if state.mode != .asleep { states.append(state) }
+    }
+  }
+}
+
+/// The metadata records about a recording's origin: the program, the board file and the calibrations.
+enum RecordedMetadata {
+  /// - Parameter boardText: the text of the board file; `nil` without one
+  static func records(_ board: Board, boardText: [UInt8]?, version: String, time: RecordingTime) -> [MCAPMetadata] {
+    var records = [
+      MCAPMetadata(
+        name: "sensorhub",
+        entries: [
+          "version": version,
+          RecordingFormat.key: "\(RecordingFormat.current)",
+          "started": UTCStamp(nanosecondsSince1970: time.beganNanosecondsSince1970).extended,
+          // The log time minus CLOCK_MONOTONIC, which dates measurements.
+          "logTimeOffsetNanoseconds": "\(time.offsetNanoseconds)",
+        ])
+    ]
+    if let boardText {
+      records.append(MCAPMetadata(name: "board", entries: ["file": String(decoding: boardText, as: UTF8.self)]))
+    }
+    var calibrations: [String: String] = [:]
+    for device in board.devices {
+      if let calibration = device.calibration, !calibration.entries.isEmpty {
+        calibrations[device.id] = calibration.json5
+      }
+    }
+    if !calibrations.isEmpty { records.append(MCAPMetadata(name: "calibration", entries: calibrations)) }
+    return records
+  }
+}
+
+/// Records the lines of the log. They do not start a file, but wait until other data is written.
+struct RecordedLog {
+  private let channel: RecordedJSON
+  private let clock: any MonotonicTimeSource
+
+  init(in inbox: RecordInbox, clock: any MonotonicTimeSource) {
+    channel = RecordedJSON("/log", .log, in: inbox)
+    self.clock = clock
+  }
+
+  func append(_ entry: LogEntry) {
+    channel.append(at: clock.now, isWritten: false) { json in
+      json.beginObject()
+      json.timestamp(nanosecondsSince1970: UInt64(clamping: clinux_realtime_ns()))
+      json.member("level", RecordedLog.level(entry.priority))
+      json.member("message", entry.message)
+      json.member("name", entry.fields.first { $0.name == "SENSORHUB_DEVICE" }?.value ?? "sensorhub")
+      json.endObject()
+    }
+  }
+
+  private static func level(_ priority: JournalSink.Priority) -> Int {
+    switch priority {
+    case .debug: 1
+    case .info, .notice: 2
+    case .warning: 3
+    case .error: 4
+    }
+  }
+}
+
+/// Records each change of a device's power and holders.
+struct RecordedPower {
+  private let channel: RecordedJSON
+  private let clock: any MonotonicTimeSource
+
+  init(in inbox: RecordInbox, clock: any MonotonicTimeSource) {
+    channel = RecordedJSON("/power", .power, in: inbox)
+    self.clock = clock
+  }
+
+  func follow(_ hub: Hub) -> Lifetime {
+    let lifetime = Lifetime()
+    for monitor in hub.monitors {
+      let isFirst = Guarded(true)
+      monitor.changes.subscribe(
+        as: "recorder",
+        receiveValue: { [self] status in
+          // The present state is not a change, so it does not start a file.
+          let isChange = isFirst.withLock { isFirst in
+            defer { isFirst = false }
+            return !isFirst
+          }
+          append(status, isChange: isChange)
+        }
+      ).store(in: lifetime)
+    }
+    return lifetime
+  }
+
+  private func append(_ status: DeviceStatus, isChange: Bool) {
+    channel.append(at: clock.now, isWritten: isChange) { json in
+      json.beginObject()
+      json.member("id", status.id)
+      json.member("kind", status.kind.rawValue)
+      json.member("power", status.power.rawValue)
+      json.member("reason", Text.printable(status.reason))
+      json.key("holders")
+      json.beginArray()
+      for holder in status.holders { json.string(holder) }
+      json.endArray()
+      json.member("onSeconds", status.onTime.inSeconds, decimals: 3)
+      json.member("wakes", status.wakes)
+      json.member("energyMilliwattHours", status.energyMilliwattHours, decimals: 6)
+      json.member("measuredMilliwattHours", status.measuredMilliwattHours, decimals: 6)
+      json.endObject()
     }
   }
 }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Guarding
 import HardwareIO
 
 /// The end of a pseudo-terminal that belongs to the simulated device. Programs open the other end.
@@ -40,4 +41,39 @@ enum PseudoTerminalController {
     (B4800, 4800), (B9600, 9600), (B19200, 19200), (B38400, 38400), (B57600, 57600), (B115200, 115_200),
     (B230400, 230_400), (B460800, 460_800), (B921600, 921_600),
   ]
+}
+
+/// Reads what programs write to a simulated receiver, on its own thread.
+final class ReceiverListener: Sendable {
+  private let input: Int32
+  private let stop: StopSignal
+  private let onBytes: @Sendable ([UInt8]) -> Void
+
+  /// - Parameter input: closed when the thread ends
+  init(input: Int32, stop: StopSignal, onBytes: @escaping @Sendable ([UInt8]) -> Void) {
+    self.input = input
+    self.stop = stop
+    self.onBytes = onBytes
+  }
+
+  /// Starts the thread. Returns `false` if the system cannot start another thread.
+  func start() -> Bool {
+    if DetachedThread.start("simulated rx", { self.run() }) == 0 { return true }
+    close(input)
+    return false
+  }
+
+  private func run() {
+    defer { close(input) }
+    let poller = Poller(stop: stop.fileDescriptor)
+    var chunk = [UInt8](repeating: 0, count: 4096)
+    while poller.wait(for: input) == .readable {
+      let count = chunk.withUnsafeMutableBytes { read(input, $0.baseAddress, $0.count) }
+      if count > 0 {
+        onBytes(Array(chunk[..<count]))
+      } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
+        return
+      }
+    }
+  }
 }

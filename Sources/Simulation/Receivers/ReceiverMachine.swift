@@ -150,3 +150,66 @@ struct ReceiverMachine: Sendable {
     return (0..<count).map { _ in UInt8(garbling.uniform() * 255) | 0x80 }
   }
 }
+
+/// The activity of a receiver, which determines its current.
+public enum ReceiverPhase: String, CaseIterable, Sendable {
+  case off
+  /// The receiver has its supply, but cannot send or receive yet.
+  case booting
+  case searching
+  case tracking
+  /// The radio is off by command; commands are still answered.
+  case stopped
+  /// The receiver sleeps, and keeps its RAM.
+  case standby
+  /// The receiver sleeps. Only its clock and backup RAM have a supply.
+  case backup
+
+  var isAwake: Bool { self == .searching || self == .tracking || self == .stopped }
+}
+
+/// The charge that a receiver has drawn from its supply and its backup pin together.
+public struct ReceiverCharge: Sendable {
+  public private(set) var coulombs = 0.0
+  /// The time spent in each phase.
+  public private(set) var durations: [ReceiverPhase: Duration] = [:]
+  private var last: MonotonicInstant
+
+  init(at now: MonotonicInstant) { last = now }
+
+  mutating func draw(_ amperes: Double, in phase: ReceiverPhase, until now: MonotonicInstant) {
+    guard now > last else { return }
+    coulombs += amperes * now.seconds(since: last)
+    durations[phase, default: .zero] += now - last
+    last = now
+  }
+}
+
+/// The protocol of a maker's receivers. Each call receives the `ReceiverBody`, which contains the parts that all
+/// receivers share.
+protocol ReceiverProtocol: Sendable {
+  /// Called when the receiver has booted, after its supply came on, after a reset, or after a sleep that loses its
+  /// settings.
+  mutating func begin(_ body: inout ReceiverBody)
+  /// Called when a complete command has arrived.
+  mutating func take(_ command: ReceivedCommand, _ body: inout ReceiverBody)
+  /// Rejects a command in the manner of the protocol.
+  func refuse(_ command: ReceivedCommand, _ body: inout ReceiverBody)
+  /// Sends the messages of an epoch.
+  mutating func report(_ solution: Solution, _ body: inout ReceiverBody)
+  /// Called when standby ends, after its duration or by bytes on the UART.
+  mutating func wake(_ body: inout ReceiverBody)
+  /// Whether a receiver of this kind ignores its input after this number of frame errors.
+  func isDeafened(by frameErrors: Int) -> Bool
+  /// The message with which a receiver announces that it ignores its input.
+  func deafNote() -> [UInt8]
+  /// Called when the main supply has gone off. The backup supply is off as well unless `isBackedUp`.
+  mutating func lostPower(isBackedUp: Bool)
+  /// Called when another program has permanently changed the speed of the port.
+  mutating func leave(at speed: Int, _ body: inout ReceiverBody)
+}
+
+extension ReceiverProtocol {
+  func isDeafened(by frameErrors: Int) -> Bool { false }
+  func deafNote() -> [UInt8] { [] }
+}

@@ -50,3 +50,40 @@ public struct NavigationSatellites {
       isUsed: payload.uint8(start + 2) & 1 != 0)
   }
 }
+
+/// NAV-SIG: the signals in view, several per satellite; from protocol 27 on. 8 bytes, and 16 for each.
+public struct NavigationSignals {
+  public struct Entry: Equatable, Sendable {
+    /// u-blox's number of the system.
+    public let system: UInt8
+    /// The number of the satellite inside its system.
+    public let number: UInt8
+    /// u-blox's number of the signal inside the system; 0 is the first civil signal.
+    public let signal: UInt8
+    /// The carrier to noise density, dB-Hz; 0 while not tracked.
+    public let signalStrength: UInt8
+    /// Whether the range, the carrier or the Doppler is part of the solution. NAV-SAT has the same flag per satellite.
+    public let isUsed: Bool
+  }
+
+  public let timeOfWeekMilliseconds: UInt32
+  public let count: Int
+  private let payload: LittleEndianBytes
+
+  public init?(_ message: borrowing BinaryFrame) {
+    payload = message.payload
+    guard message.format == .ubx, message.kind == UBXKind.navSIG, payload.count >= 8, payload.uint8(4) == 0 else {
+      return nil
+    }
+    timeOfWeekMilliseconds = payload.uint32(0)
+    count = min(Int(payload.uint8(5)), (payload.count - 8) / 16)
+  }
+
+  /// - Precondition: `index` is below `count`.
+  public subscript(index: Int) -> Entry {
+    let start = 8 + 16 * index
+    return Entry(
+      system: payload.uint8(start), number: payload.uint8(start + 1), signal: payload.uint8(start + 2),
+      signalStrength: payload.uint8(start + 6), isUsed: payload.uint16(start + 10) & 0x38 != 0)
+  }
+}

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import HardwareIO
 import MCAP
 import Outputs
 import SystemPackage
@@ -122,6 +123,39 @@ struct ExportSink: MCAPSink {
       try output.write(bytes)
     } catch {
       throw .system("writing \(output.name)", errno: error.rawValue)
+    }
+  }
+}
+
+/// Checks whether an output path is a link.
+enum OutputLink {
+  /// Refuses a link that belongs to another user. Such a link could lead to any file that this user (for example root)
+  /// may write. The kernel refuses such a link only in folders that every user may write to, such as /tmp.
+  ///
+  /// - Returns: the flag for open(2) that refuses a link made after this check
+  static func flag(for path: String) throws(CommandError) -> Int32 {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return O_NOFOLLOW }
+    guard status.st_uid == 0 || status.st_uid == geteuid() else {
+      throw CommandError(
+        .noPermission,
+        "'\(path)' is a link that belongs to \(Accounts.title(ofUser: status.st_uid)) and could lead anywhere",
+        nextStep: "remove it, or name another file")
+    }
+    return 0
+  }
+}
+
+/// The files that a command reads. Its output must not replace them.
+enum InputFiles {
+  /// Throws if the output path leads to one of the input files, under any name.
+  static func protect(_ paths: [String], from output: String) throws(CommandError) {
+    var target = stat()
+    guard stat(output, &target) == 0, target.st_mode & S_IFMT == S_IFREG else { return }
+    for path in paths {
+      var status = stat()
+      guard stat(path, &status) == 0, status.st_dev == target.st_dev, status.st_ino == target.st_ino else { continue }
+      throw CommandError(.noInput, "'\(output)' is the file that is being read", nextStep: "name another file")
     }
   }
 }

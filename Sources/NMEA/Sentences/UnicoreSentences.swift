@@ -1,0 +1,54 @@
+/// Unicore's log UNIHEADINGA: the direction from one antenna to the other.
+///
+/// Its fields are separated by commas. A semicolon separates the header, which has the GPS time, from the body.
+public struct UniHeading: Equatable, Sendable {
+  /// The heading in degrees from true north, 0 to 360; `nil` unless it was computed with fixed ambiguities.
+  public var headingDegrees: Double?
+  /// The standard deviation.
+  public var sigmaDegrees: Double?
+
+  static let address: StaticString = "UNIHEADINGA"
+
+  init?(_ fields: inout FieldReader) {
+    guard fields.remaining >= 16 else { return nil }
+    // Skip the rest of the header.
+    fields.skip(8)
+    let isComputed = fields.bytes().ends(with: ";SOL_COMPUTED")
+    let isFixed = fields.bytes().ends(with: "_INT")
+    // Skip the length of the baseline.
+    fields.skip()
+    let heading = fields.direction()
+    // Skip the pitch and an unused field.
+    fields.skip(2)
+    guard isComputed, isFixed else { return }
+    headingDegrees = heading
+    sigmaDegrees = fields.number()
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  fileprivate func ends(with text: StaticString) -> Bool {
+    guard count >= text.utf8CodeUnitCount else { return false }
+    return UnsafeBufferPointer(rebasing: self[(count - text.utf8CodeUnitCount)...]).spells(text)
+  }
+}
+
+/// Unicore's sentence of a receiver with two antennas. Only the heading is used, because standard sentences have the
+/// position and the course.
+public struct KSXT: Equatable, Sendable {
+  /// The heading in degrees from true north, 0 to 360; `nil` unless the ambiguities are fixed.
+  public var headingDegrees: Double?
+
+  /// The quality of a heading with fixed ambiguities.
+  private static let fixed = 3
+
+  init?(_ fields: inout FieldReader) {
+    guard fields.remaining >= 11 else { return nil }
+    // Skip time, longitude, latitude and height.
+    fields.skip(4)
+    let heading = fields.direction()
+    // Skip pitch, course, speed, roll, and the quality of the position.
+    fields.skip(5)
+    headingDegrees = fields.integer() == KSXT.fixed ? heading : nil
+  }
+}
