@@ -1,4 +1,5 @@
 import MonotonicTime
+import Publishing
 
 /// The present state of a device: its activity with reason and holders, its energy, idle timeout and budget, its
 /// problems, its calibrations and its counters.
@@ -67,6 +68,8 @@ public struct DeviceStatus: Equatable, Sendable {
   public var hasFinding = false
   /// The labels of the clients that hold the device awake.
   public var holders: [String]
+  /// The identities of these clients, in the same order.
+  public var holderIDs: [HolderID] = []
   /// How long clients needed the device, over all runs, until this status.
   public var onTime: Duration
   public var wakes: Int
@@ -111,5 +114,10 @@ public struct DeviceStatus: Equatable, Sendable {
       self.name = name
       self.value = value
     }
+  }
+
+  mutating func setHolders(_ holders: [Holder]) {
+    self.holders = holders.map(\.label)
+    holderIDs = holders.map(\.id)
   }
 }

@@ -85,6 +85,16 @@ public struct HolderID: Hashable, Sendable {
   public init(named name: String) { identity = .named(name) }
 }
 
+/// The identity as text, for programs that compare holders: `#7`, or the name of a part of the program.
+extension HolderID: CustomStringConvertible {
+  public var description: String {
+    switch identity {
+    case .numbered(let number): "#\(number)"
+    case .named(let name): name
+    }
+  }
+}
+
 /// The account that is charged for the energy that a source uses while it runs. Several holders may share one account,
 /// so that a client keeps its account across connections.
 public struct Payer: Hashable, Sendable, ExpressibleByStringInterpolation {

@@ -143,6 +143,32 @@ import Testing
     #expect(try isLive())
   }
 
+  @Test func `only the client that has a hold is shown with the hold's remaining time, and no client of the same name`()
+    throws
+  {
+    #expect(try isLive())
+    // The hub reports a second client of the same name.
+    try browser.run(
+      """
+      const usual = window.fetch;
+      window.fetch = async (address, options = {}) => {
+        const answer = await usual(address, options);
+        if (address !== 'devices') return answer;
+        const report = await answer.json();
+        for (const device of report.devices.filter(({ holders }) => holders.includes('held for 127.0.0.1'))) {
+          device.holders = ['held for 127.0.0.1', ...device.holders];
+          device.holderIds = ['#0', ...device.holderIds];
+        }
+        return new Response(JSON.stringify(report));
+      };
+      document.querySelector('.hold').click();
+      """)
+    let who = "document.querySelector('.who').textContent"
+    let held = /Awake: held for 127\.0\.0\.1, .*held for 127\.0\.0\.1 \([1-5]?\d s left\)/
+    #expect(try eventually { try browser.text(who).wholeMatch(of: held) != nil })
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `the track can be downloaded, with a gap where the page was paused`() throws {
     #expect(try isLive())
     let way = "document.getElementById('gpx').disabled"

@@ -15,7 +15,7 @@ import Testing
 
   private struct Holds: Decodable {
     struct Entry: Decodable {
-      var device, holder: String
+      var device, holder, holderId: String
       var seconds: Double
     }
     var holds: [Entry]
@@ -47,6 +47,7 @@ import Testing
     #expect(hub.devicesNow["gps"].wakes == 0)
     let entry = try #require(try holds.first)
     #expect(entry.device == "imu" && entry.holder == "held for 127.0.0.1" && entry.seconds < 600 && entry.seconds > 0)
+    #expect(hub.devicesNow["imu"].holderIds == [entry.holderId])
     // The hold ends by itself, not before its time.
     let before = hub.devicesNow["imu"].onSeconds
     let short = try hold("/devices/imu/hold?for=2")

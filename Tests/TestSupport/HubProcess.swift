@@ -93,7 +93,7 @@ public final class HubProcess {
   public struct Devices: Decodable {
     public struct Device: Decodable {
       public var id, power, reason: String
-      public var holders: [String]
+      public var holders, holderIds: [String]
       public var wakes: Int
       public var measuredMilliwattHours: Double
       public var onSeconds: Double

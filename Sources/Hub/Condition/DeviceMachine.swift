@@ -63,7 +63,7 @@ struct DeviceMachine: Sendable {
 
   private func addEnergyAndHolders(to status: inout DeviceStatus) {
     status.take(energy)
-    status.holders = holders.labels
+    status.setHolders(holders.list)
   }
 
   // MARK: Runs

@@ -10,8 +10,8 @@ struct DeviceHolders: Sendable {
 
   var isEmpty: Bool { holders.isEmpty }
 
-  /// The labels in the order of arrival.
-  var labels: [String] { holders.list.map(\.label) }
+  /// The holders in the order of arrival.
+  var list: [Holder] { holders.list }
 
   /// The payers; `nil` if the previous ones continue.
   var payers: EnergyByClient.Payers? { shares.payers }

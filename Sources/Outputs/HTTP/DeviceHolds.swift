@@ -18,7 +18,7 @@ final class DeviceHolds: Sendable {
   struct Hold: Equatable, Sendable {
     var id: String
     var device: String
-    var holder: String
+    var holder: Holder
     var remaining: Duration
   }
 
@@ -30,7 +30,7 @@ final class DeviceHolds: Sendable {
   private struct Entry {
     var device: String
     var user: SlotUser
-    var holder: String
+    var holder: Holder
     var lease: Subscription
     var end: MonotonicInstant
   }
@@ -60,13 +60,13 @@ final class DeviceHolds: Sendable {
 
   /// Keeps a device awake, if the user may have another hold.
   func hold(
-    _ device: String, for duration: Duration, as holder: String, of user: SlotUser
+    _ device: String, for duration: Duration, as holder: Holder, of user: SlotUser
   ) throws(Refusal) -> Hold {
     // A refused request must not wake a device, so check before the device wakes. Check again afterwards, because other
     // requests may have come in the meantime.
     if let reason = entries.withLock({ DeviceHolds.refusal(of: user, $0) }) { throw Refusal(reason: reason) }
     let id = DeviceHolds.newIdentifier()
-    let lease = host.hub.powerLease(of: device).subscribe(as: Holder(holder), receiveValue: { _ in })
+    let lease = host.hub.powerLease(of: device).subscribe(as: holder, receiveValue: { _ in })
     let end = clock.now + duration
     let refusal = entries.withLock { entries -> String? in
       if let reason = DeviceHolds.refusal(of: user, entries) { return reason }
@@ -172,7 +172,8 @@ enum HoldsReport {
     for hold in holds {
       json.beginObject()
       json.member("device", hold.device)
-      json.member("holder", hold.holder)
+      json.member("holder", hold.holder.label)
+      json.member("holderId", hold.holder.id.description)
       json.member("seconds", max(0, hold.remaining.inSeconds), decimals: 1)
       json.endObject()
     }

@@ -41,6 +41,10 @@ public enum DevicesReport {
       json.beginArray()
       for holder in device.holders { json.string(holder) }
       json.endArray()
+      json.key("holderIds")
+      json.beginArray()
+      for id in device.holderIDs { json.string(id.description) }
+      json.endArray()
       json.member("onSeconds", device.onTime.inSeconds, decimals: 1)
       json.member("wakes", device.wakes)
       json.member("energyMilliwattHours", device.energyMilliwattHours, decimals: 4)

@@ -471,6 +471,8 @@ class Device(Record):
     """Why the device is in this power state, as a text to show."""
     holders: tuple[str, ...]
     """The clients that keep the device awake."""
+    holder_ids: tuple[str, ...] = _many("holderIds")
+    """The identities of ``holders``, in the same order; empty from an older hub."""
     on_seconds: float = _key("onSeconds")
     """Seconds that clients needed the device since the hub started."""
     wakes: int
@@ -576,6 +578,8 @@ class HeldDevice(Record):
     """The device that the hold keeps awake."""
     holder: str
     """The client that has taken the hold."""
+    holder_id: str | None = _optional("holderId")
+    """Its identity among the ``holder_ids`` of the device; ``None`` from an older hub."""
     seconds: float
     """The remaining seconds."""
 

@@ -568,8 +568,10 @@ function showDevices(list, holds) {
       ? `${status.milliwatts.toFixed(0)} mW`
       : t(status.wakes === 1 ? "device.wake" : "device.wakes", { count: status.wakes });
     device.cost = `${cost} · ${energy(status.energyMilliwattHours)}`;
-    const names = status.holders.map((holder) => {
-      const ends = holds.filter((hold) => hold.device === status.id && hold.holder === holder).map((hold) => hold.seconds);
+    const names = status.holders.map((holder, index) => {
+      // Several clients may have the same name, so only the identity tells which of them has a hold.
+      const isOf = (hold) => hold.device === status.id && hold.holderId === status.holderIds[index];
+      const ends = holds.filter(isOf).map((hold) => hold.seconds);
       return ends.length ? t("device.left", { holder, time: duration(Math.max(...ends)) }) : holder;
     });
     const more = names.length > 6 ? t("device.more", { count: names.length - 6 }) : "";
