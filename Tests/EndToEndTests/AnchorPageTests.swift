@@ -139,7 +139,6 @@ import Testing
     #expect(eventually { fences().contains(",250.0") }, "\(fences())")
     try click("anchor-drop")
     #expect(eventually { !fences().contains(#""anchor":{"#) })
-    // The page lists the raised anchor until it has heard of its end.
     let isListed = "[...document.querySelectorAll('.fence h3')].some((e) => e.textContent === 'anchor')"
     #expect(try browser.shows("false", at: isListed))
     // Another page has dropped this anchor.
@@ -152,6 +151,46 @@ import Testing
     #expect(try eventually { try text(of: "anchor-drop") == "Raise anchor" })
     try click("anchor-drop")
     #expect(eventually { !fences().contains(#""anchor":{"#) })
+    #expect(hub.stop() == 0)
+  }
+
+  @Test func `a page does not offer to watch the anchor that it has just raised`() throws {
+    // The page hears late that its fence is gone, and gets a list of fences from before.
+    try browser.run(
+      """
+      window.late = [];
+      const usual = window.fetch;
+      window.fetch = async (address, options = {}) => {
+        const answer = await usual(address, options);
+        const isLate = window.isSlow && (options.method === 'DELETE' || address === 'fences');
+        if (isLate) await new Promise((go) => window.late.push({ method: options.method, go }));
+        return answer;
+      };
+      window.offers = 0;
+      new MutationObserver(() => {
+        const watch = document.querySelector('.fence .watch');
+        if (window.isSlow && watch?.checkVisibility()) window.offers += 1;
+      }).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
+      """)
+    try drop(300)
+    let isListed = "[...document.querySelectorAll('.fence h3')].some((e) => e.textContent === 'anchor')"
+    #expect(try browser.shows("true", at: isListed))
+    // The list comes from before the end of the fence.
+    try browser.run("window.isSlow = true")
+    #expect(try browser.shows("true", at: "window.late.some((one) => one.method === undefined)"))
+    try click("anchor-drop")
+    #expect(try eventually { try text(of: "anchor-drop") == "Drop anchor here" })
+    #expect(try browser.shows("true", at: "window.late.some((one) => one.method === 'DELETE')"))
+    // The fence is listed until the hub has confirmed its end.
+    #expect(try browser.text(isListed) == "true")
+    #expect(try browser.text("document.querySelector('.fence .watch').checkVisibility()") == "false")
+    try browser.run("window.late.find((one) => one.method === 'DELETE').go()")
+    #expect(try browser.shows("false", at: isListed))
+    let utc = try text(of: "utc")
+    try browser.run("for (const one of window.late) one.go()")
+    #expect(try eventually { try text(of: "utc") != utc })
+    #expect(try browser.text(isListed) == "false")
+    #expect(try browser.text("window.offers") == "0")
     #expect(hub.stop() == 0)
   }
 

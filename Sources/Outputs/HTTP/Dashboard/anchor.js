@@ -53,7 +53,12 @@ export function judge(before, anchor, position, positionAt, now) {
 const isNumber = (value, low, high) => Number.isFinite(value) && value >= low && value <= high;
 
 export class Anchor {
-  constructor() {
+  /**
+   * @param onChange called with `true` or `false` when the hub has added or removed the fence; lists of fences that were
+   *     requested before are outdated
+   */
+  constructor(onChange) {
+    this.onChange = onChange;
     const known = kept("anchor");
     /** The place of the anchor in degrees, the radius in metres, and the time of the drop in milliseconds since 1970; `null` while the anchor is up. */
     this.place = known && isNumber(known.lat, -90, 90) && isNumber(known.lon, -180, 180) && isNumber(known.at, 0, Infinity)
@@ -66,6 +71,8 @@ export class Anchor {
     this.watchedSince = null;
     this.silentUntil = -Infinity;
     this.telling = Promise.resolve();
+    /** Whether the anchor is up, and the hub may still have its fence. */
+    this.isLeaving = false;
     /** Whether the hub's last list of fences contained the anchor. */
     this.isSeen = false;
     if (this.place) this.tellHub();
@@ -98,12 +105,14 @@ export class Anchor {
     this.status = { state: "holding", since: 0, outSince: null };
     this.watchedSince = null;
     this.silentUntil = -Infinity;
+    this.isLeaving = false;
   }
 
   raise() {
     this.place = null;
     keep("anchor", null);
     this.begin();
+    this.isLeaving = true;
     this.tellHub();
   }
 
@@ -142,20 +151,24 @@ export class Anchor {
     this.telling = this.telling.then(async () => {
       // A later change sends its own request.
       if (place !== this.place) return;
-      const wasThere = this.hub === "watches";
-      if (!place && !wasThere) return;
       if (!place) {
-        await fetch(`fences/${fenceName}`, { method: "DELETE" }).catch(() => null);
+        const isThere = this.hub === "watches";
+        const answer = isThere ? await fetch(`fences/${fenceName}`, { method: "DELETE" }).catch(() => null) : null;
         this.hub = "no";
+        this.isLeaving = false;
+        if (answer?.ok) this.onChange(false);
         return;
       }
       const body = JSON.stringify({ name: fenceName, latitude: place.lat, longitude: place.lon, radiusMetres: place.radius });
       const headers = { "Content-Type": "application/json" };
       // An existing fence is moved.
       const answer = await fetch("fences", { method: "POST", headers, body }).catch(() => null);
-      if (answer?.ok) this.hub = "watches";
-      else if (!answer || [404, 405, 501].includes(answer.status)) this.hub = "no";
-      else {
+      if (answer?.ok) {
+        this.hub = "watches";
+        this.onChange(true);
+      } else if (!answer || [404, 405, 501].includes(answer.status)) {
+        this.hub = "no";
+      } else {
         this.hub = "refused";
         const told = await answer.json().catch(() => null);
         this.refusal = told?.error?.message ?? String(answer.status);

@@ -89,7 +89,13 @@ const devices = new Map();
 let seenAt = null;
 let isUnanswered = false;
 
-const anchor = new Anchor();
+// How often the hub has changed the anchor's fence for this page.
+let fenceChanges = 0;
+const anchor = new Anchor((isThere) => {
+  fenceChanges += 1;
+  if (!isThere) removeFence(fenceName);
+  look();
+});
 const trends = new Trends($("trends"));
 
 // MARK: Subscribing
@@ -171,6 +177,7 @@ function observe() {
 }
 
 async function look() {
+  const changes = fenceChanges;
   try {
     const [{ devices: list, conditions }, { fences: areas }] = await Promise.all(
       ["devices", "fences"].map(async (address) => (await read(address)).json()));
@@ -178,7 +185,8 @@ async function look() {
     const isHeld = list.some((status) => status.holders.length > 0);
     const holds = isHeld ? (await (await fetch("holds", { cache: "no-store" })).json()).holds : [];
     showDevices(list, holds);
-    takeFences(areas);
+    // An answer to a request from before the last change may lack the anchor, or still have it.
+    if (changes === fenceChanges) takeFences(areas);
     hubConditions = conditions ?? [];
     isUnanswered = false;
     // If no device measures, the stream is silent, and this answer is the only sign of the hub.
@@ -749,8 +757,8 @@ function alarms() {
   }
   for (const [name, { status }] of fences) {
     const severity = fenceSeverity(status);
-    // The page's own alarm of the anchor is newer.
-    if (!severity || (name === fenceName && status.added && anchor.isAlarmed)) continue;
+    // The page's own alarm of the anchor is newer, and a raised anchor needs none.
+    if (!severity || (name === fenceName && status.added && (anchor.isAlarmed || anchor.isLeaving))) continue;
     const short = t(severity === "problem" ? "fence.blind" : "fence.left", { name });
     all.push({ name: t("fence", { name }), severity, short, time: sideOf(status), summary: edgeOf(status, false) });
   }
@@ -997,12 +1005,13 @@ function makeFence(name) {
   return fence;
 }
 
+function removeFence(name) {
+  fences.get(name)?.element.remove();
+  fences.delete(name);
+}
+
 function takeFences(list) {
-  for (const [name, fence] of fences) {
-    if (Object.hasOwn(list, name)) continue;
-    fence.element.remove();
-    fences.delete(name);
-  }
+  for (const name of fences.keys()) if (!Object.hasOwn(list, name)) removeFence(name);
   const news = [];
   for (const [name, status] of Object.entries(list)) {
     if (!fences.has(name)) fences.set(name, makeFence(name));
@@ -1057,7 +1066,7 @@ function showFences() {
     show(".edge", edgeOf(status, isAway));
     show(".next", isAway ? t("fence.away") : refusal ? t("fence.refused", { reason: refusal }) : nextOf(status));
     const [watch, remove] = element.querySelectorAll("button");
-    const isWatched = anchor.place !== null && name === fenceName;
+    const isWatched = (anchor.place !== null || anchor.isLeaving) && name === fenceName;
     watch.parentElement.hidden = !status.added || isAway || isWatched;
     watch.hidden = name !== fenceName || !status.circle;
     show(".watch", t("fence.watch"));
