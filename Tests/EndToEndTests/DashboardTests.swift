@@ -100,6 +100,38 @@ import Testing
     }
   }
 
+  @Test func `a moving page draws few frames, and only the horizon with each state`() throws {
+    #expect(try isLive())
+    // The clock of the page counts the seconds, and a cleared canvas is drawn.
+    try browser.run(
+      """
+      window.seconds = window.frames = 0; window.drawn = {};
+      const next = window.requestAnimationFrame;
+      window.requestAnimationFrame = (draw) => next((time) => { window.frames += 1; draw(time); });
+      new MutationObserver(() => (window.seconds += 1)).observe(document.getElementById('utc'), { childList: true });
+      const clear = CanvasRenderingContext2D.prototype.clearRect;
+      CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+        window.drawn[this.canvas.id] = (window.drawn[this.canvas.id] ?? 0) + 1;
+        return clear.apply(this, box);
+      };
+      """)
+    func count(_ id: String) throws -> Int { try Int(browser.text("window.drawn['\(id)'] ?? 0")) ?? 0 }
+    func restart(with panel: String) throws {
+      try browser.open(panel: panel)
+      try browser.run("window.seconds = window.frames = 0; window.drawn = {}")
+      #expect(try eventually { try (Int(browser.text("window.seconds")) ?? 0) >= 5 })
+    }
+    try restart(with: "now")
+    // The vehicle may stand for a while. There are at most two frames each second, and some at the beginning.
+    #expect(try eventually(within: .seconds(240)) { try count("map") > 0 })
+    #expect(try browser.text("window.frames <= 2 * window.seconds + 4") == "true")
+    #expect(try count("horizon") == 0 && count("sky") == 0)
+    try restart(with: "tilt")
+    #expect(try eventually(within: .seconds(240)) { try count("horizon") > 0 })
+    #expect(try browser.text("(window.drawn.map ?? 0) <= 2 * window.seconds + 4") == "true")
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `hiding or pausing the page lets the devices sleep`() throws {
     #expect(try isLive())
     try browser.minimize()

@@ -16,7 +16,8 @@ import { sampleOf, spanSeconds, spanText, Trends } from "./trend.js";
 import { languages, speak, t, word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
-const rateHz = 10;
+// Each state and each frame has a cost, which is most of the page's work. The horizon is drawn for each state.
+const rateHz = 5;
 const staleSeconds = 2;
 // Satellites come with the receiver's epochs, which may be up to ten seconds apart, and move slowly.
 const skyStaleSeconds = 12;
@@ -25,6 +26,8 @@ const gapSeconds = 10;
 const timelineSeconds = 300;
 // The page requests the devices each second. An answer of this age is outdated.
 const lookLimitSeconds = 5;
+// While the holders stay the same, holds are requested at this interval, because another page may prolong one.
+const holdsMilliseconds = 5000;
 // If two answers are further apart, changes in between may be missing.
 const lookGapSeconds = 3;
 const trackPoints = 8000;
@@ -36,11 +39,10 @@ const leastWideMetres = 250;
 const holdSeconds = 60;
 // The time that a screen reader needs for the last description.
 const describeMilliseconds = 5000;
-// Numbers that change faster cannot be read. The horizon is drawn for each state.
-const drawMilliseconds = 240;
-const mapMilliseconds = 480;
-// Lists and texts change less often than states.
-const listMilliseconds = 400;
+// Everything is drawn together, because each frame has a fixed cost, and numbers that change faster cannot be read. Only
+// the horizon is drawn for each state.
+const drawMilliseconds = 480;
+const calmMilliseconds = 1000;
 // Short interruptions of the connection and of the states are not reported.
 const lostSeconds = 3;
 const silentSeconds = 15;
@@ -176,15 +178,31 @@ function observe() {
   look();
 }
 
+// The last list of holds, the holders for which the page requested it, and the time of the request in milliseconds.
+let holds = [];
+let heldFor = "";
+let holdsAt = -Infinity;
+
+/** All holds. While the devices' holders stay the same, the page requests the holds less often, and counts them down. */
+async function holdsOf(list) {
+  // A hold is a holder, so without holders there is no hold.
+  const holders = list.flatMap(({ holderIds }) => holderIds).join();
+  const now = performance.now();
+  if (holders && (holders !== heldFor || now - holdsAt > holdsMilliseconds)) {
+    ({ holds } = await (await read("holds")).json());
+    holdsAt = now;
+  }
+  heldFor = holders;
+  const age = (now - holdsAt) / 1000;
+  return holders ? holds.map((hold) => ({ ...hold, seconds: Math.max(0, hold.seconds - age) })) : [];
+}
+
 async function look() {
   const changes = fenceChanges;
   try {
     const [{ devices: list, conditions }, { fences: areas }] = await Promise.all(
       ["devices", "fences"].map(async (address) => (await read(address)).json()));
-    // A hold is a holder, so without holders there is no hold.
-    const isHeld = list.some((status) => status.holders.length > 0);
-    const holds = isHeld ? (await (await fetch("holds", { cache: "no-store" })).json()).holds : [];
-    showDevices(list, holds);
+    showDevices(list, await holdsOf(list));
     // An answer to a request from before the last change may lack the anchor, or still have it.
     if (changes === fenceChanges) takeFences(areas);
     hubConditions = conditions ?? [];
@@ -350,6 +368,15 @@ function set(id, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// Setting the same value again would cost time too.
+function setClass(element, name) {
+  if (element.className !== name) element.className = name;
+}
+
+function setAttribute(element, name, value) {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
 /** Whether the event stream is open. */
 const isListening = () => stream?.readyState === EventSource.OPEN;
 
@@ -357,7 +384,7 @@ const isListening = () => stream?.readyState === EventSource.OPEN;
 function setAge(id, seconds, limit, isComing = isListening()) {
   const isStale = seconds !== undefined && (seconds > limit || !isComing);
   set(id, seconds === undefined ? "–" : isStale ? t("old", { time: duration(seconds) }) : t("live"));
-  $(id).className = `age ${seconds === undefined ? "" : isStale ? "stale" : "live"}`;
+  setClass($(id), `age ${seconds === undefined ? "" : isStale ? "stale" : "live"}`);
   return isStale;
 }
 
@@ -428,7 +455,7 @@ function showState() {
   set("mode", mode);
   set("mode-time", time);
   set("note", note);
-  $("badge").className = `badge ${look}`;
+  setClass($("badge"), `badge ${look}`);
   const main = document.querySelector("main");
   main.classList.toggle("resting", !stream || look === "bad" || isSought || !isLive(state?.mode ?? "none"));
   main.classList.toggle("reckoning", state?.mode === "deadReckoning" && look === "warn");
@@ -512,6 +539,7 @@ function makeDevice(status) {
   const post = async (action) => {
     // If there is no answer, the badge shows that the hub is away.
     const answer = await fetch(`${path}/${action}`, { method: "POST" }).catch(() => null);
+    holdsAt = -Infinity;
     look();
     return answer?.ok ? answer.json() : null;
   };
@@ -610,7 +638,7 @@ function showPower() {
     show(".who", isAway ? t("device.unknown") : who);
     show(".cost", isAway ? energy(energyMilliwattHours) : cost);
     const look = isAway ? "power" : `power ${power}`;
-    if (element.querySelector(".power").className !== look) element.querySelector(".power").className = look;
+    setClass(element.querySelector(".power"), look);
     const hold = element.querySelector(".hold");
     if (hold.disabled !== isAway) hold.disabled = isAway;
     const isPartial = now - history[0].at < timelineSeconds || history.some(({ power }) => power === "unknown");
@@ -618,24 +646,22 @@ function showPower() {
     const words = t("device.label", {
       unknown: isPartial ? t("device.partly") : "", tense: t(isAway ? "device.last" : "device.now"), power: said,
     });
-    const canvas = element.querySelector("canvas");
-    if (canvas.getAttribute("aria-label") !== words) canvas.setAttribute("aria-label", words);
+    setAttribute(element.querySelector("canvas"), "aria-label", words);
   }
   if (isAway && seenAt !== null) {
     setAge("devices-age", now - seenAt, 0, false);
   } else {
     set("devices-age", t(isHatched ? "devices.hatched" : "devices.span"));
-    $("devices-age").className = "age";
+    setClass($("devices-age"), "age");
   }
   // These are links to files of the hub.
   $("taking").inert = isAway;
-  showMore("devices");
 }
 
 /** Shows how many entries of a list are below its visible part. */
 function showMore(id) {
   const list = $(id);
-  if (!list.checkVisibility()) return;
+  if (!isOpen(id === "fences" ? "anchor" : id) || !list.checkVisibility()) return;
   const edge = list.getBoundingClientRect().bottom;
   // An entry counts as visible if at most its margin is cut off.
   const count = [...list.children].filter((child) => child.getBoundingClientRect().bottom > edge + 16).length;
@@ -782,7 +808,7 @@ function showBanner() {
       banner.append(made("li", "", made("span", "what"), made("span", "next"), button));
     }
     const element = banner.children[index];
-    if (element.className !== severity) element.className = severity;
+    setClass(element, severity);
     const show = (part, text) => {
       if (element.querySelector(part).textContent !== text) element.querySelector(part).textContent = text;
     };
@@ -793,10 +819,6 @@ function showBanner() {
     button.hidden = !act;
     button.run = act?.run;
   });
-  const region = $("banner");
-  // The focus makes the banner scrollable with the keys.
-  if (region.scrollHeight > region.clientHeight + 1) region.tabIndex = 0;
-  else region.removeAttribute("tabindex");
   // Screen readers read this text, which does not contain the seconds.
   set("banner-said", all.map(({ short, nextStep, act }) => `${short}${nextStep && !act ? `: ${nextStep}` : ""}`).join(". "));
   const title = all.length ? `⚠ ${all[0].short} · ${baseTitle}` : baseTitle;
@@ -810,6 +832,13 @@ function showBanner() {
   set("origin", origin && t(`origin.${origin}`));
   // The elements below the banner have changed their size.
   if (wasHidden !== $("banner").hidden) redrawAll();
+}
+
+/** Makes a long banner scrollable with the keys, which needs the focus. */
+function makeBannerScrollable() {
+  const region = $("banner");
+  if (!region.hidden && region.scrollHeight > region.clientHeight + 1) region.tabIndex = 0;
+  else region.removeAttribute("tabindex");
 }
 
 // MARK: The anchor
@@ -891,7 +920,7 @@ function letScreenSleep() {
 function showAnchor() {
   const { place, status, hub } = anchor;
   const slider = $("anchor-radius");
-  if (document.activeElement !== slider || slider.value !== String(anchor.radius)) slider.value = anchor.radius;
+  if (slider.value !== String(anchor.radius)) slider.value = anchor.radius;
   set("anchor-metres", `${anchor.radius} m`);
   set("anchor-drop", t(place ? "anchor.raise" : "anchor.drop"));
   $("anchor-drop").disabled = !place && !anchorPosition();
@@ -900,11 +929,11 @@ function showAnchor() {
   $("anchor-state").hidden = !place;
   set("anchor-state", !place ? "" : paused ? t("anchor.paused")
     : status.state === "blind" ? t("anchor.blind") : status.metres === undefined ? "–" : t(`anchor.${status.state}`, far));
-  $("anchor-state").className = `side ${!place || paused ? "" : status.state === "holding" ? "good" : "bad"}`;
+  setClass($("anchor-state"), `side ${!place || paused ? "" : status.state === "holding" ? "good" : "bad"}`);
   const left = anchor.silentUntil - performance.now() / 1000;
   $("anchor-silence").hidden = !anchor.isAlarmed || left > 0;
   const isOn = settings.sound === "on";
-  $("anchor-sound").setAttribute("aria-pressed", String(isOn));
+  setAttribute($("anchor-sound"), "aria-pressed", String(isOn));
   const notes = !place ? [t(anchorPosition() ? "anchor.idle" : "anchor.noPosition")]
     : [hub === "watches" ? t("anchor.hub") : hub === "refused" ? t("anchor.refused", { reason: anchor.refusal }) : t("anchor.page")];
   if (anchor.isAlarmed && left > 0) notes.unshift(t("anchor.silenced", { time: duration(left) }));
@@ -1071,18 +1100,17 @@ function showFences() {
     watch.hidden = name !== fenceName || !status.circle;
     show(".watch", t("fence.watch"));
     show(".remove", t("fence.remove"));
-    remove.setAttribute("aria-label", t("fence.removeLabel", { name }));
+    setAttribute(remove, "aria-label", t("fence.removeLabel", { name }));
     const isLate = !isAway && status.due <= -lateSeconds;
     element.querySelector(".next").classList.toggle("late", isLate);
     const look = isAway ? "side" : `side ${lookOf(status)}`;
-    if (element.querySelector(".side").className !== look) element.querySelector(".side").className = look;
+    setClass(element.querySelector(".side"), look);
   }
   if (isAway && seenAt !== null) {
     setAge("fences-age", performance.now() / 1000 - seenAt, 0, false);
   } else {
     set("fences-age", "");
   }
-  showMore("fences");
 }
 
 const circleCorners = 96;
@@ -1524,11 +1552,13 @@ function setPace(newPace) {
 // MARK: Drawing
 
 let isRedrawAsked = false;
+// Whether the next frame must draw everything, even if that was drawn recently.
+let isUrgentAsked = false;
 let drawnAt = -Infinity;
-let listedAt = -Infinity;
-// The values for which the map was drawn, and the time at which other pictures were drawn.
+// The values for which the map, the horizon and the sky were drawn, and the time at which the charts were drawn.
 let drawnMap = "";
-let mappedAt = -Infinity;
+let drawnPose = "";
+let drawnSky = "";
 let drawnPictures = -Infinity;
 // A cache of the style's colours.
 const colours = new Map();
@@ -1541,42 +1571,86 @@ function colour(name) {
 /** Draws everything again, for example after a change of colours, size or language. */
 function redrawAll() {
   colours.clear();
-  drawnMap = drawnHistory = "";
-  drawnPictures = listedAt = -Infinity;
+  drawnMap = drawnPose = drawnSky = drawnHistory = "";
+  for (const device of devices.values()) device.drawn = "";
+  drawnPictures = -Infinity;
   redraw(true);
 }
 
+/** The time between two frames. With reduced motion, the pictures change once a second. */
+const pauseMilliseconds = () => (calm.matches ? calmMilliseconds : drawMilliseconds);
+
 function redraw(isUrgent = false) {
+  isUrgentAsked ||= isUrgent === true;
   if (isRedrawAsked || document.hidden) return;
-  // With reduced motion, the pictures change once a second.
-  const pause = calm.matches ? 1000 : isOpen("tilt") ? 0 : drawMilliseconds;
-  if (isUrgent !== true && performance.now() - drawnAt < pause) return;
+  const isDue = isUrgentAsked || performance.now() - drawnAt >= pauseMilliseconds();
+  if (!isDue && (!isOpen("tilt") || calm.matches || poseKey() === drawnPose)) return;
   isRedrawAsked = true;
-  requestAnimationFrame(() => {
-    isRedrawAsked = false;
-    drawnAt = performance.now();
-    showState();
-    // The map takes most of the time, so it is drawn less often, but at once if the user moves it.
-    if (document.body.dataset.map !== "no" && (drawnMap === "" || drawnAt - mappedAt > mapMilliseconds)) drawMap();
-    if (isOpen("tilt")) drawHorizon($("horizon"), state?.attitude, colour);
-    // Lists, banners and slow pictures are updated less often.
-    if (drawnAt - listedAt < listMilliseconds) return;
-    listedAt = drawnAt;
-    showPanels();
-    showPower();
-    showHolds();
-    showFences();
-    showAnchor();
-    showBanner();
-    set("zone", zone());
-    if (isOpen("sky")) drawSky($("sky"), sky, sky && !isSkyNew(), colour);
-    if (isOpen("devices")) for (const device of devices.values()) drawTimeline(device);
-    if (isOpen("hour")) drawTrends();
-    if (isOpen("day")) {
-      drawHistory();
-      showBooks();
-    }
-  });
+  requestAnimationFrame(draw);
+}
+
+function draw() {
+  isRedrawAsked = false;
+  const now = performance.now();
+  const isDue = isUrgentAsked || now - drawnAt >= pauseMilliseconds();
+  if (isDue) {
+    isUrgentAsked = false;
+    drawnAt = now;
+    showTexts();
+  }
+  if (isOpen("tilt")) drawPose();
+  if (isDue) drawPictures();
+}
+
+/** Shows all texts. Nothing here asks for the size of an element, so that the browser lays the page out only once. */
+function showTexts() {
+  showState();
+  showPanels();
+  showPower();
+  showHolds();
+  showFences();
+  showAnchor();
+  showBanner();
+  set("zone", zone());
+}
+
+/** Draws the pictures that have changed, and shows what depends on the sizes of elements. */
+function drawPictures() {
+  makeBannerScrollable();
+  showMore("devices");
+  showMore("fences");
+  if (document.body.dataset.map !== "no") drawMap();
+  if (isOpen("sky")) drawSkyOnce();
+  if (isOpen("devices")) for (const device of devices.values()) drawTimeline(device);
+  if (isOpen("hour")) drawTrends();
+  if (isOpen("day")) {
+    drawHistory();
+    showBooks();
+  }
+}
+
+/** The attitude in steps of about a pixel of the horizon. */
+function poseKey() {
+  const { attitude } = state ?? {};
+  if (!attitude) return "none";
+  const canvas = $("horizon");
+  const steps = Math.min(canvas.width, canvas.height) / 80;
+  return [attitude.roll, attitude.pitch, attitude.yaw ?? NaN].map((degrees) => Math.round(degrees * steps)).join();
+}
+
+function drawPose() {
+  if (poseKey() === drawnPose) return;
+  drawHorizon($("horizon"), state?.attitude, colour);
+  // The first picture determines the size of the steps.
+  drawnPose = poseKey();
+}
+
+function drawSkyOnce() {
+  const isStale = sky && !isSkyNew();
+  const key = `${skyAt},${isStale}`;
+  if (key === drawnSky) return;
+  drawnSky = key;
+  drawSky($("sky"), sky, isStale, colour);
 }
 
 function drawTrends() {
@@ -1786,18 +1860,17 @@ function drawMap() {
   const heading = state?.attitude?.yaw ?? state?.velocity?.track;
   const isResting = document.querySelector("main").classList.contains("resting");
   // The map is drawn again only after a visible change.
-  const where = last ? place(last).map((value) => Math.round(value * 2)) : [];
+  const where = last ? place(last).map(Math.round) : [];
   const key = [
-    ...where, Math.round(view.left * view.zoom * 2), Math.round(view.top * view.zoom * 2), Math.round(view.zoom), view.turn.toFixed(3),
-    width, height, Math.round(heading ?? 0), ((state?.position?.sigmaHorizontal ?? 0) * metre * view.zoom).toFixed(0), track.length,
-    past.length, isResting, last?.isReckoned, ...edges.map(({ name, look }) => `${name}${look}`), anchor.radius, anchor.isAlarmed,
-    isOpen("anchor"), spot?.at,
+    ...where, Math.round(view.left * view.zoom), Math.round(view.top * view.zoom), Math.round(view.zoom), view.turn.toFixed(3),
+    width, height, Math.round(heading ?? 0), ((state?.position?.sigmaHorizontal ?? 0) * metre * view.zoom).toFixed(0),
+    track.length > 0, last?.isStart, past.length, isResting, last?.isReckoned, ...edges.map(({ name, look }) => `${name}${look}`),
+    anchor.radius, anchor.isAlarmed, isOpen("anchor"), spot?.at,
   ].join();
   if (key === drawnMap) return;
   drawnMap = key;
-  mappedAt = performance.now();
   for (const [id, isPressed] of [["map-follow", camera.mode === "follow"], ["map-all", camera.mode === "all"], ["map-turn", camera.isCourseUp]]) {
-    $(id).setAttribute("aria-pressed", String(isPressed));
+    setAttribute($(id), "aria-pressed", String(isPressed));
   }
   const { pen, letters } = prepare($("map"));
   turned(pen, view, (wide, across, down) => drawGrid(pen, wide, across, down, colour));
@@ -1901,8 +1974,14 @@ function drawVehicle(pen, [x, y], metre, last, heading, turn, isResting) {
 }
 
 function drawTimeline(device) {
-  const { pen, width, height } = prepare(device.element.querySelector("canvas"));
+  const canvas = device.element.querySelector("canvas");
   const now = performance.now() / 1000;
+  // The timeline moves by a pixel in this time.
+  const step = timelineSeconds / Math.max(1, canvas.width);
+  const key = [Math.floor(now / step), device.history.length, device.history.at(-1).power, isAwayNow()].join();
+  if (key === device.drawn) return;
+  device.drawn = key;
+  const { pen, width, height } = prepare(canvas);
   hatch(pen, width, height, colour);
   const place = (at) => width * (1 - (now - at) / timelineSeconds);
   device.history.forEach(({ power, at }, index) => {
@@ -1969,8 +2048,10 @@ $("taking").hidden = !isRecorded;
 open("now");
 applySettings();
 present();
-// Ages grow without events.
-setInterval(redraw, 500);
+// Ages grow without states. While states come, each of them draws what is due.
+setInterval(() => {
+  if (performance.now() - drawnAt >= 2 * drawMilliseconds || !isListening()) redraw();
+}, 500);
 setInterval(watchAnchor, 1000);
 setInterval(() => {
   // The page reloads by itself, because it may be on a wall without a user. But a reload would disable the sound of an

@@ -129,6 +129,7 @@ export function drawSky(canvas, sky, isStale, colour) {
   pen.arc(0, 0, radius, 0, 2 * Math.PI);
   pen.fill();
   pen.strokeStyle = colour("line");
+  pen.lineWidth = 2;
   for (const elevation of [0, 30, 60]) {
     pen.beginPath();
     pen.arc(0, 0, (radius * (90 - elevation)) / 90, 0, 2 * Math.PI);
