@@ -3,7 +3,7 @@ import Fusion
 import MonotonicTime
 import Publishing
 
-/// What a client can subscribe to. After a change of board, each subscription continues with the new devices.
+/// The streams of the hub for its clients. After a change of board, each subscription continues with the new devices.
 extension Hub {
   // MARK: The fused state
 
@@ -132,7 +132,7 @@ extension Hub {
   }
 }
 
-/// What gives a board's attitude to clients.
+/// The source of a board's attitude for clients.
 private enum AttitudeSource {
   case none
   case inertial
