@@ -18,7 +18,9 @@ extension Hub {
   }
 
   /// The last known position, however old; `nil` if none is known.
-  public var lastKnownPosition: FusedState.Position? { (lastState.value?.position ?? states.log.remembered?.position)?.value }
+  public var lastKnownPosition: FusedState.Position? {
+    (lastState.value?.position ?? states.log.remembered?.position)?.value
+  }
 
   private func stateOfReceiver(at now: MonotonicInstant) -> FusedState? {
     guard !fusionRun.value.isUnderWay, let receiver = receivers.taken, receiver.isAwake,

@@ -70,7 +70,8 @@ struct SeveralDevicesTests {
     _ = await states.first { $0.attitude != nil }
     #expect(hub.devices.map(\.wakes) == [1, 0])
     let samples = Recorder<Void>()
-    let held = try #require(hub.registry.value.imu("level")?.readings).subscribe(as: "held", receiveValue: { _ in samples.append(()) })
+    let held = try #require(hub.registry.value.imu("level")?.readings).subscribe(
+      as: "held", receiveValue: { _ in samples.append(()) })
     await samples.first(3)
     #expect(hub.devices.map(\.holders) == [["test"], ["held"]])
     subscription.cancel()

@@ -417,7 +417,9 @@ final class FixPlanner: Sendable {
       return .deliver(state.deliveries.filter { state.members[$0.id] != nil })
     }
     if !state.unwatched.isEmpty { return .end(state.unwatched.removeFirst()) }
-    if let motion = state.hub?.registry.value.motion, let (id, member) = state.members.first(where: { $0.value.watch == nil }) {
+    if let motion = state.hub?.registry.value.motion,
+      let (id, member) = state.members.first(where: { $0.value.watch == nil })
+    {
       state.lastWatch += 1
       state.members[id]?.watch = state.lastWatch
       return .watch(id, state.lastWatch, member.holders, motion)

@@ -37,7 +37,8 @@ public final class BackgroundCalibration: Sendable {
   /// Observes the magnetometers with a stored offset, after a change of board those of the new one.
   public func begin() {
     guard host.calibrations != nil else { return }
-    host.hub.registry.subscribe(as: "calibration", receiveValue: { [weak self] in self?.follow($0.board) }).store(in: hubs)
+    host.hub.registry.subscribe(as: "calibration", receiveValue: { [weak self] in self?.follow($0.board) }).store(
+      in: hubs)
   }
 
   public func end() {

@@ -16,7 +16,8 @@ public final class ConditionOutput: Service {
   public func run() async throws {
     let log = ConditionLog(sink: sink, clock: host.hub.machine.clock)
     let lines = host.conditions.changes.subscribe(as: "journal", receiveValue: { log.receive($0) })
-    let boards = host.hub.registry.subscribe(as: "conditions", receiveValue: { [host] in host.conditions.follow($0.monitors) })
+    let boards = host.hub.registry.subscribe(
+      as: "conditions", receiveValue: { [host] in host.conditions.follow($0.monitors) })
     try? await gracefulShutdown()
     boards.cancel()
     lines.cancel()

@@ -79,7 +79,8 @@ private final class NMEASession: StreamSession {
     let holder = connection.peer.holder("nmea")
     switch output.feed.source {
     case .receiver:
-      output.host.hub.sentences.subscribe(as: holder, receiveValue: { [weak self] in self?.send($0) }).store(in: lifetime)
+      output.host.hub.sentences.subscribe(as: holder, receiveValue: { [weak self] in self?.send($0) }).store(
+        in: lifetime)
     case .fused:
       output.host.hub.state(parts: output.feed.parts).subscribe(
         as: holder, receiveValue: { [weak self] in self?.send($0) }
