@@ -28,7 +28,7 @@ struct GPSDSessionTests {
     let session = try #require(GPSDOutput(host: late.host).serve(client.connection))
     client.say(#"?WATCH={"json":true};"#, to: session)
     let counts = Recorder<Int>()
-    let activity = late.hub.fused.activity.subscribe(
+    let activity = late.hub.states.fused.activity.subscribe(
       as: "test", receiveValue: { counts.append($0.subscriberCount) })
     for members in [#""nmea":true"#, #""raw":2"#, #""pps":true"#, #""nmea":false,"raw":0"#, #""attitudeRate":5"#] {
       client.say("?WATCH={\(members)};", to: session)
@@ -36,7 +36,7 @@ struct GPSDSessionTests {
     #expect(!counts.values.isEmpty && counts.values.allSatisfy { $0 == 1 }, "\(counts.values)")
     activity.cancel()
     session.end()
-    #expect(late.hub.fused.activity.value.subscriberCount == 0)
+    #expect(late.hub.states.fused.activity.value.subscriberCount == 0)
   }
 
   @Test func `a receiver that the old and the new watch need stays awake when the watch changes`() throws {
@@ -49,7 +49,7 @@ struct GPSDSessionTests {
     let counts = Recorder<Int>()
     let activity = readings.activity.subscribe(as: "test", receiveValue: { counts.append($0.subscriberCount) })
     client.say(#"?WATCH={"json":false,"nmea":true};"#, to: session)
-    #expect(late.hub.fused.activity.value.subscriberCount == 0)
+    #expect(late.hub.states.fused.activity.value.subscriberCount == 0)
     client.say(#"?WATCH={"json":true,"nmea":false};"#, to: session)
     #expect(!counts.values.isEmpty && counts.values.allSatisfy { $0 > 0 }, "\(counts.values)")
     activity.cancel()
