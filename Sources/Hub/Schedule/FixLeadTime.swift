@@ -15,6 +15,20 @@ struct FixLeadTime: Sendable {
     return .nanoseconds(Int64(seconds * 1e9))
   }
 
+  /// The lead times for a plan; no lead time if nothing is known. Many clients need the same kind of start, so each
+  /// kind is computed once.
+  static func leads(_ leadTime: FixLeadTime?) -> SchedulePlan.Lead {
+    guard let leadTime else { return { _, _ in .zero } }
+    var known: [AcquisitionTimes.Start: Duration] = [:]
+    return { schedule, due in
+      let start = leadTime.start(schedule, due)
+      if let lead = known[start] { return lead }
+      let lead = leadTime.lead(start)
+      known[start] = lead
+      return lead
+    }
+  }
+
   /// The kind of start that a fix needs. A receiver that works now may rest until then.
   func start(_ schedule: Schedule, _ due: MonotonicInstant) -> AcquisitionTimes.Start {
     AcquisitionTimes.Start(

@@ -60,6 +60,32 @@ extension Hub {
   }
 }
 
+extension Hub {
+  /// Begins to learn from a start; `nil` if the receiver does not rest.
+  func traceOfStart(at now: MonotonicInstant) -> AcquisitionTrace? {
+    fixMonitor?.restingSince.map { AcquisitionTrace(RestartCosts.Kind(after: now.seconds(since: $0)), at: now) }
+  }
+
+  /// Learns from the start in progress, if there is one.
+  func learn(
+    from trace: inout AcquisitionTrace?, _ take: (inout AcquisitionTrace, inout AcquisitionTimes) -> Void
+  ) {
+    guard var start = trace else { return }
+    fixHistory?.learnAcquisitions { take(&start, &$0) }
+    trace = start
+  }
+
+  /// Performs what remains to do at once. It is called under the planner's lock.
+  func perform(_ effects: [FixClients.Effect], during trace: inout AcquisitionTrace?, at now: MonotonicInstant) {
+    for effect in effects {
+      switch effect {
+      case .settled(let grade): learn(from: &trace) { $0.settle(grade, at: now, &$1) }
+      case .look: registry.value.motion?.look()
+      }
+    }
+  }
+}
+
 extension Holder {
   /// The holder as it appears while it holds receivers for a scheduled fix: `log (position)`.
   var forFix: Holder {
