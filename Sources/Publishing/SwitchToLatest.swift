@@ -8,8 +8,9 @@ extension Publisher where Failure == Never {
   /// ```
   ///
   /// The other publisher is replaced only when `key` changes. The new one is subscribed to before the old one is left,
-  /// so that an upstream that both need keeps running. No value of the old one follows a value of the new one.
-  /// Finishes when this publisher and then the last other one have finished.
+  /// so that an upstream that both need keeps running. No value of the old one follows a value of the new one. If this
+  /// publisher is a `Property`, `subscribe` returns only after the first one is subscribed to. Finishes when this
+  /// publisher and then the last other one have finished.
   public func switchToLatest<Key: Equatable & Sendable, NewOutput: Sendable>(
     by key: @escaping @Sendable (Output) -> Key,
     _ choose: @escaping @Sendable (Output) -> any Publisher<NewOutput, Never>
@@ -47,16 +48,19 @@ extension Publisher where Failure == Never {
   ) -> Subscription {
     let current = CurrentSubscription(isExpected: false)
     let present = Guarded<Key?>(nil)
+    let follow: @Sendable (Output) -> Void = { [weak current] output in
+      let key = key(output)
+      let isChange = present.withLock { present in
+        defer { present = key }
+        return present != key
+      }
+      if isChange { current?.replace(overlaps: true) { link in hold(output, link) } }
+    }
+    // A property delivers its value later if this is one of its handlers, or if another thread is delivering. A handler
+    // that replaces a subscription would then leave the old one before the new one holds anything.
+    if let property = self as? Property<Output> { follow(property.value) }
     let choices = subscribe(
-      as: holders,
-      receiveValue: { [weak current] output in
-        let key = key(output)
-        let isChange = present.withLock { present in
-          defer { present = key }
-          return present != key
-        }
-        if isChange { current?.replace(overlaps: true) { link in hold(output, link) } }
-      },
+      as: holders, receiveValue: follow,
       receiveCompletion: { [weak current] _ in if current?.close() == true { receiveCompletion() } })
     return Subscription {
       choices.cancel()
