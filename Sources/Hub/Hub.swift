@@ -103,8 +103,9 @@ public final class Hub: Sendable {
       for entry in new.entries { entry.reader.follow(entry.description.power) }
       states.change(to: new, isSameSource: new.hasSameSource(as: old)) {
         if new.receivers !== old.receivers { (latestClockOffset.value, latestPulse.value) = (nil, nil) }
-        // This moves all leases and streams to the new devices.
+        // This moves all leases and streams to the new devices, also if another thread is delivering to subscribers.
         mutableRegistry.value = new
+        mutableRegistry.settle()
       }
       old.endMeters(except: new)
       fixPlanner.boardHasChanged(from: old, to: new)

@@ -143,6 +143,29 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     if let slot { wait(slot) }
   }
 
+  /// Returns once the handlers of all values sent so far have returned. Does not wait if this thread is delivering, or
+  /// if the delivering thread waits for this one.
+  func settle() {
+    var slot: DeliverySlot?
+    var mustDeliver = false
+    state.withLock { state in
+      let isSettled = role.deliveries.load(ordering: .acquiring) == 0
+      if isSettled || role.holder.load(ordering: .relaxed) == currentThread { return }
+      // An empty delivery is taken out of the queue when all earlier ones have been made.
+      state.queue.append(.completion(.finished, []))
+      state.queuedCount += 1
+      mustDeliver = takeRole(&state)
+      guard !mustDeliver else { return }
+      let new = DeliverySlot(thread: currentThread, number: state.queuedCount)
+      state.slots.append(new)
+      slot = new
+    }
+    if mustDeliver { deliver() }
+    guard let slot, wait(slot) else { return }
+    // A thread that received the role may have handed it over before it reached the empty delivery.
+    if state.withLock({ $0.takenCount < slot.number }) { settle() }
+  }
+
   /// Removes a receiver. Returns whether it was registered.
   func remove(_ receiver: Receiver<Output, Failure>) -> Bool {
     state.withLock { state in
@@ -227,16 +250,18 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   }
 
   /// Waits until this thread receives the delivering role, and then delivers, or until another thread has taken its
-  /// delivery out of the queue.
+  /// delivery out of the queue. Returns whether this thread was allowed to wait.
   @inline(never)
-  private func wait(_ slot: DeliverySlot) {
+  @discardableResult
+  private func wait(_ slot: DeliverySlot) -> Bool {
     let mayWait = WaitGraph.enter(slot.thread, waitingFor: role)
     // A thread that may not wait leaves the line, unless it has just been served. `wait` then returns without
     // blocking.
-    if !mayWait, withdraw(slot) { return }
+    if !mayWait, withdraw(slot) { return false }
     let hasRole = slot.wait()
     if mayWait { WaitGraph.leave(slot.thread) }
     if hasRole, deliverNext() { finishDelivery() }
+    return mayWait
   }
 
   /// Removes a waiting sender. Returns whether it was still waiting.

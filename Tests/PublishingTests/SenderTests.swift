@@ -157,6 +157,38 @@ struct SenderTests {
     subscription.cancel()
   }
 
+  @Test func `settling waits for the handlers that another thread calls`() {
+    let property = MutableProperty(0)
+    let seen = Recorder<Int>()
+    let mayLeave = StopSignal()
+    let subscription = property.subscribe(
+      as: "slow",
+      receiveValue: { value in
+        if value == 1 { hold { mayLeave.isSet } }
+        // A handler does not wait for itself.
+        property.settle()
+        seen.append(value)
+      })
+    property.settle()
+    #expect(seen.values == [0])
+    let error = DetachedThread.start("sender") { property.value = 1 }
+    #expect(error == 0)
+    #expect(eventually { property.value == 1 })
+    for value in 2...4 { property.value = value }
+    #expect(seen.values == [0])
+    let settling = DetachedThread.start("settling") {
+      property.settle()
+      seen.append(-1)
+    }
+    #expect(settling == 0)
+    mayLeave.set()
+    property.settle()
+    #expect(seen.values.prefix(5) == [0, 1, 2, 3, 4])
+    #expect(seen.waits { $0.count == 6 })
+    #expect(seen.values == [0, 1, 2, 3, 4, -1])
+    subscription.cancel()
+  }
+
   @Test func `all values that several threads stage under one lock arrive in the order of the lock`() async {
     let property = MutableProperty(0)
     let next = Guarded(0)
