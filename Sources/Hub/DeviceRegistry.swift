@@ -43,6 +43,10 @@ public final class DeviceRegistry: Sendable {
     }
   }
 
+  /// Begins to measure the power of awake devices. A supply monitor may start here, so a new one must already wait for
+  /// the devices of the previous board that use the same hardware.
+  func beginMeters() { for meter in meters { meter.begin() } }
+
   /// Ends the energy meters, except those that continue with other devices.
   func endMeters(except next: DeviceRegistry? = nil) {
     for meter in meters where next?.meters.contains(where: { $0 === meter }) != true { meter.end() }

@@ -64,6 +64,7 @@ public final class Hub: Sendable {
       of: registry, on: machine, last: latestClockOffset, lastPulse: latestPulse)
     fixPlanner = FixPlanner(clock: clock)
     for entry in registry.value.entries { entry.reader.follow(entry.description.power) }
+    registry.value.beginMeters()
     fixPlanner.begin(on: self)
   }
 
@@ -101,6 +102,7 @@ public final class Hub: Sendable {
         entry.reader.monitor.open(with: machine.totals(of: entry.reader.monitor.id) ?? RunTotals())
       }
       for entry in new.entries { entry.reader.follow(entry.description.power) }
+      new.beginMeters()
       states.change(to: new, isSameSource: new.hasSameSource(as: old)) {
         if new.receivers !== old.receivers { (latestClockOffset.value, latestPulse.value) = (nil, nil) }
         // This moves all leases and streams to the new devices, also if another thread is delivering to subscribers.

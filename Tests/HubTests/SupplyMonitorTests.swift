@@ -12,13 +12,15 @@ import Testing
 struct SupplyMonitorTests {
   private let hardware = SimulatedHardware()
 
-  private func hub(_ devices: String) throws -> Hub {
+  private func board(_ devices: String, rateHz: Int = 29) throws -> Board {
     let text = """
       { name: "test", devices: { \(devices),
-          meter: { driver: "ina226", bus: "simulated/i2c", rateHz: 29, power: { lingerSeconds: 0 } } } }
+          meter: { driver: "ina226", bus: "simulated/i2c", rateHz: \(rateHz), power: { lingerSeconds: 0 } } } }
       """
-    return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+    return try Board(json5: Array(text.utf8), file: "test")
   }
+
+  private func hub(_ devices: String) throws -> Hub { Hub(board: try board(devices), hardware: hardware) }
 
   private func receiver(_ name: String, port: String, milliamperes: Double, _ more: String) -> String {
     """
@@ -62,6 +64,26 @@ struct SupplyMonitorTests {
         device("gps", of: hub).map { $0.measuredMilliwattHours > after.measuredMilliwattHours } ?? false
       })
     again.cancel()
+    await hub.isOff()
+  }
+
+  @Test func `a monitor with other settings starts after the previous one has stopped, and continues its totals`()
+    async throws
+  {
+    let receiver = receiver("gps", port: "simulated/gps", milliamperes: 100, "monitor: 'meter'")
+    let hub = try hub(receiver)
+    let subscription = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
+    #expect(try statuses(of: "meter", hub).waits { $0.power == .tracking })
+    for (wakes, rateHz) in [(2, 15), (3, 29), (4, 15)] {
+      // The measured receiver is awake, so the new monitor starts as soon as it may.
+      #expect(await hub.apply(try board(receiver, rateHz: rateHz)) == [])
+      #expect(try statuses(of: "meter", hub).waits { $0.power == .tracking })
+      #expect(device("meter", of: hub)?.wakes == wakes)
+      #expect(device("meter", of: hub)?.holders == ["energy of gps"])
+      #expect(device("gps", of: hub)?.wakes == 1)
+    }
+    subscription.cancel()
+    hub.shutDown()
     await hub.isOff()
   }
 

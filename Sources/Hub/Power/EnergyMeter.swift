@@ -11,6 +11,7 @@ final class EnergyMeter: Sendable {
   private struct State {
     /// The lease of the monitor while a client needs one of the devices.
     var lease: Lifetime?
+    var hasBegun = false
     var isOver = false
     /// Whether the last clear current flowed away from the load; `nil` before the first one.
     var isReversed: Bool?
@@ -29,12 +30,21 @@ final class EnergyMeter: Sendable {
     self.devices = devices
     self.description = description
     self.reader = reader
+  }
+
+  /// Begins to measure. Later calls do nothing, because the meter may be that of several boards in a row.
+  func begin() {
+    let isFirst = state.withLock { state in
+      defer { state.hasBegun = true }
+      return !state.hasBegun
+    }
+    guard isFirst else { return }
     for device in devices {
       device.changes.subscribe(as: "energy", receiveValue: { [weak self] _ in self?.follow() }).store(in: lifetime)
     }
     // If power is no longer measured, the board file's values apply.
     reader.monitor.changes.subscribe(
-      as: "energy", receiveValue: { status in if status.power != .tracking { EnergyMeter.forget(devices) } }
+      as: "energy", receiveValue: { [devices] status in if status.power != .tracking { EnergyMeter.forget(devices) } }
     ).store(in: lifetime)
   }
 
