@@ -85,9 +85,12 @@ public final class Hub: Sendable {
     return await machine.leaving.areOff(within: limit, on: machine)
   }
 
-  /// Puts another board into service like `apply`, and does not wait for the old devices.
+  /// Puts another board into service like `apply`, and does not wait for the old devices. Does nothing after
+  /// `shutDown`.
   public func exchangeBoard(for board: Board) {
     exchange.withLock { _ in
+      // The clients' leases, which last until the clients leave, would start new devices.
+      if isOver.withLock({ $0 }) { return }
       let old = registry.value
       let new = DeviceRegistry(board, on: machine, after: old)
       let ending = old.entries.filter { !new.has($0.reader) }

@@ -146,4 +146,19 @@ struct ReloadedPolicyTests {
     bench.settle()
     await bench.end()
   }
+
+  @Test func `after the hub has shut down, a board file puts nothing into service`() async throws {
+    let bench = try ScheduleBench(lingerSeconds: 0)
+    let lease = try Self.visit(bench)
+    bench.hub.shutDown()
+    await bench.hub.isOff()
+    let text = """
+      { name: 'late', devices: { gps: { driver: 'nmea', port: '/dev/gps', speed: 4800,
+          power: { switch: 'gpio', chip: 'c', line: 'l' } } } }
+      """
+    bench.hub.exchangeBoard(for: try Board(json5: Array(text.utf8), file: "late"))
+    #expect(bench.hub.board.name == "x")
+    #expect(!bench.isHigh && bench.rises == 1)
+    lease.cancel()
+  }
 }
