@@ -20,6 +20,15 @@ public final class DeviceNames: Sendable {
     Int(set.rawValue) < texts.count ? texts[Int(set.rawValue)] : DeviceNames.text(set, ids)
   }
 
+  /// The set of the same names in the numbering of another board, without the devices that it does not have.
+  public func set(_ set: DeviceSet, in other: DeviceNames) -> DeviceSet {
+    if self === other { return set }
+    return ids.indices.reduce(into: DeviceSet()) { result, index in
+      guard !set.isDisjoint(with: DeviceSet(index)), let place = other.ids.firstIndex(of: ids[index]) else { return }
+      result.insert(DeviceSet(place))
+    }
+  }
+
   private static func text(_ set: DeviceSet, _ ids: [String]) -> String {
     ids.indices.filter { !set.isDisjoint(with: DeviceSet($0)) }.map { ids[$0] }.joined(separator: "+")
   }

@@ -13,6 +13,13 @@ public struct Dated<Value: Sendable>: Sendable {
     self.at = at
     self.source = source
   }
+
+  /// The same value for a state with other names.
+  ///
+  /// - Parameter before: the names that `source` refers to
+  public func named(in names: DeviceNames, from before: DeviceNames) -> Dated {
+    Dated(value, at: at, source: before.set(source, in: names))
+  }
 }
 
 /// Everything that is known at one instant: the board's position, motion and attitude, its rates and acceleration, the

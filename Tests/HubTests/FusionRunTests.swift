@@ -1,20 +1,24 @@
 import Devices
 import Fusion
-import Hub
 import MonotonicTime
 import Publishing
 import TestSupport
 import Testing
+
+@testable import Hub
 
 /// The recorder's view of the fusion's inputs: the instant of each, and which belong to a run.
 struct FusionRunTests {
   private let feed = ReplayFeed()
   private let clock = ManualClock(now: MonotonicInstant(nanoseconds: 10_000_000_000))
 
+  private func board(_ devices: String) throws -> Board {
+    try Board(json5: Array("{ name: 'test', devices: { \(devices) } }".utf8), file: "test")
+  }
+
   private func hub(_ devices: String) throws -> Hub {
-    let text = "{ name: 'test', devices: { \(devices) } }"
-    return Hub(
-      board: try Board(json5: Array(text.utf8), file: "test"),
+    Hub(
+      board: try board(devices),
       on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 }))
   }
 
@@ -109,6 +113,32 @@ struct FusionRunTests {
       return
     }
     #expect(knowledge.position?.at == instant(2))
+  }
+
+  @Test func `the last known position names its receiver also after a board file has moved it in the list`() throws {
+    let (gps, baro) = ("gps: { driver: 'nmea', port: 'nowhere' }", "baro: { driver: 'bme280', bus: 'simulated/i2c' }")
+    let hub = try hub("\(gps), \(baro)")
+    let watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
+    report(0..<3)
+    watch.cancel()
+    for devices in ["\(baro), \(gps)", "\(gps), \(baro)"] {
+      hub.exchangeBoard(for: try board(devices))
+      // A run without an epoch.
+      hub.state.subscribe(as: "watch", receiveValue: { _ in }).cancel()
+      let last = try #require(hub.lastState.value)
+      #expect(last.position.map { last.devices.text($0.source) } == "gps")
+    }
+  }
+
+  @Test func `a remembered part keeps its sources in another board's order`() {
+    var before = FusedState(at: clock.now, devices: DeviceNames(["gps", "baro", "mag"]))
+    before.air = Dated(
+      FusedState.Air(pressurePascals: 100_000, temperatureCelsius: 20, humidityPercent: nil), at: clock.now,
+      source: DeviceSet(1))
+    before.magneticField = Dated([20, 0, 40], at: clock.now, source: DeviceSet(2))
+    let state = FusedState(at: clock.now, devices: DeviceNames(["baro", "gps"])).remembering(before)
+    #expect(state.air.map { state.devices.text($0.source) } == "baro")
+    #expect(state.magneticField?.source == [])
   }
 
   private func instant(_ seconds: Double) -> MonotonicInstant {

@@ -30,7 +30,7 @@ public struct Fuser: Sendable {
     + "receiver's two antennas"
 
   private let configuration: NavigationFilter.Configuration
-  private let names: DeviceNames
+  let names: DeviceNames
   /// The devices, by place in the board's list; `nil` for a device that is not fused.
   private let devices: [Device?]
   private let preferredIMU: Int?

@@ -91,7 +91,9 @@ public final class FusionLog: Sendable {
 
   /// The knowledge for the beginning of a run.
   private func knowledge(_ state: borrowing State) -> FusionKnowledge {
-    FusionKnowledge(position: lastState.value?.position, time: state.statedTime)
+    // The last state may be from an earlier board, which may have listed its devices in another order.
+    let position = lastState.value.flatMap { $0.position?.named(in: state.fuser.names, from: $0.devices) }
+    return FusionKnowledge(position: position, time: state.statedTime)
   }
 
   /// Whether a run is in progress.

@@ -71,19 +71,21 @@ extension FusedState {
 }
 
 extension FusedState {
-  /// The state, completed with the parts of an earlier state that this one lacks. Each part keeps its age.
+  /// The state, completed with the parts of an earlier state that this one lacks. Each part keeps its age and its
+  /// sources, also if the board file lists the devices in another order now.
   func remembering(_ earlier: FusedState?) -> FusedState {
     guard let earlier else { return self }
+    func named<Value>(_ part: Dated<Value>?) -> Dated<Value>? { part?.named(in: devices, from: earlier.devices) }
     var state = self
-    state.position = position ?? earlier.position
-    state.motion = motion ?? earlier.motion
-    state.attitude = attitude ?? earlier.attitude
-    state.rates = rates ?? earlier.rates
-    state.acceleration = acceleration ?? earlier.acceleration
-    state.magneticField = magneticField ?? earlier.magneticField
-    state.air = air ?? earlier.air
-    state.supply = supply ?? earlier.supply
-    state.fix = fix ?? earlier.fix
+    state.position = position ?? named(earlier.position)
+    state.motion = motion ?? named(earlier.motion)
+    state.attitude = attitude ?? named(earlier.attitude)
+    state.rates = rates ?? named(earlier.rates)
+    state.acceleration = acceleration ?? named(earlier.acceleration)
+    state.magneticField = magneticField ?? named(earlier.magneticField)
+    state.air = air ?? named(earlier.air)
+    state.supply = supply ?? named(earlier.supply)
+    state.fix = fix ?? named(earlier.fix)
     return state
   }
 }
