@@ -9,10 +9,10 @@ public final class RecordInbox: Sendable {
   private struct State: ~Copyable {
     var queue: RecordQueue
     var channels: [RecordedChannel] = []
-    /// The facts as they were set, and the records made of them, which include their time.
+    /// The last facts as they were set.
     var facts: [MCAPMetadata] = []
-    var metadata: [MCAPMetadata] = []
-    var metadataRevision = 0
+    /// The facts that the writer has not taken yet, each with its time, in the order of their times.
+    var newFacts: [[MCAPMetadata]] = []
     /// Whether a message that must be written has arrived since the writer last called `attend()`.
     var isFresh = false
     /// Whether the writer waits for a message that must be written.
@@ -41,6 +41,9 @@ public final class RecordInbox: Sendable {
   /// The usual capacity in bytes. At a hub's usual 10 kB/s, it is enough while a card is stalled for more than a
   /// minute.
   public static let usualCapacity = 1 << 20
+
+  /// The largest number of facts that wait for the writer.
+  private static let mostFacts = 64
 
   private let state: Guarded<State>
   private let time: RecordingTime
@@ -83,8 +86,10 @@ public final class RecordInbox: Sendable {
     state.withLock { state in
       guard state.facts != facts else { return }
       state.facts = facts
-      state.metadata = RecordedFacts.records(facts, sinceNanoseconds: time.nanosecondsSince1970(at: time.clock.now))
-      state.metadataRevision += 1
+      // While nothing is written, only the last ones matter.
+      if state.newFacts.count == RecordInbox.mostFacts { state.newFacts.removeFirst() }
+      state.newFacts.append(
+        RecordedFacts.records(facts, sinceNanoseconds: time.nanosecondsSince1970(at: time.clock.now)))
     }
   }
 
@@ -184,8 +189,12 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  var metadata: (revision: Int, records: [MCAPMetadata]) {
-    state.withLock { ($0.metadataRevision, $0.metadata) }
+  /// Removes the facts that were set since the last call, in the order of their times.
+  func takeFacts() -> [[MCAPMetadata]] {
+    state.withLock { state in
+      defer { state.newFacts = [] }
+      return state.newFacts
+    }
   }
 
   /// Sets whether writing fails at present.

@@ -28,7 +28,10 @@ struct RecordingWriter {
   private var segmentBeganAt = MonotonicInstant(nanoseconds: 0)
   /// The time of the last message that had to be written.
   private var lastWantedAt = MonotonicInstant(nanoseconds: 0)
-  private var writtenMetadataRevision = 0
+  /// The facts at the time of the first message that is not written yet, and all later ones.
+  private var facts: [[MCAPMetadata]] = []
+  /// The number of facts that the segment has.
+  private var writtenFactCount = 0
   /// The message that was taken from the inbox but is not written yet; its contents are in `bytes`.
   private var pending: (record: RecordQueue.Record, channel: RecordedChannel)?
   private var bytes: [UInt8] = []
@@ -124,12 +127,13 @@ struct RecordingWriter {
   }
 
   private mutating func drain(_ now: MonotonicInstant) throws(MCAPError) {
-    if let segment { try addMetadata(to: segment) }
+    try takeFacts()
     if segment == nil, limits.isOneFile { try open(now) }
     while true {
       if pending == nil { pending = inbox.take(into: &bytes) }
-      guard let pending else { return }
+      guard let pending else { return forgetFacts() }
       if let segment, isFull(segment, now) {
+        try takeFacts()
         // The remaining messages may have waited as long as those already written, so they have the same deadline.
         let due = synchronizeAt
         try endSegment()
@@ -161,8 +165,8 @@ struct RecordingWriter {
         name, file, in: ring, library: library, compression: limits.compression, chunkByteCount: limits.chunkByteLimit,
         blocks: limits.isOneFile ? nil : MCAPBlocks(byteCount: FolderFile.blockByteCount))
       segmentBeganAt = now
-      writtenMetadataRevision = 0
-      try addMetadata(to: new)
+      writtenFactCount = 0
+      try addFacts(to: new)
       if !hasToldBeginning { inbox.tell(.began(segment: name)) }
       hasToldBeginning = true
       segment = new
@@ -189,11 +193,23 @@ struct RecordingWriter {
     }
   }
 
-  private mutating func addMetadata(to segment: Segment) throws(MCAPError) {
-    let metadata = inbox.metadata
-    guard metadata.revision != writtenMetadataRevision else { return }
-    try segment.add(metadata.records)
-    writtenMetadataRevision = metadata.revision
+  private mutating func takeFacts() throws(MCAPError) {
+    facts += inbox.takeFacts()
+    if let segment { try addFacts(to: segment) }
+  }
+
+  private mutating func addFacts(to segment: Segment) throws(MCAPError) {
+    while writtenFactCount < facts.count {
+      try segment.add(facts[writtenFactCount])
+      writtenFactCount += 1
+    }
+  }
+
+  /// Keeps only the last facts, because all messages from before them are written. The next segment begins with them.
+  private mutating func forgetFacts() {
+    guard facts.count > 1 else { return }
+    facts.removeFirst(facts.count - 1)
+    writtenFactCount = min(writtenFactCount, 1)
   }
 
   private mutating func synchronize(_ now: MonotonicInstant) throws(MCAPError) {

@@ -37,6 +37,26 @@ struct RecordedFactsTests {
     #expect(facts.holding(atNanoseconds: start - 1).facts == early)
   }
 
+  @Test func `each statement is recorded, also if several come before the writer's next turn`() throws {
+    let rig = Rig(folder.store)
+    func set(_ text: String) {
+      rig.clock.advance(by: .seconds(1))
+      rig.inbox.set([MCAPMetadata(name: "board", entries: ["file": text])])
+      rig.append(text)
+    }
+    // The file begins while messages from before the second statement still wait.
+    for text in ["one", "two"] { set(text) }
+    _ = rig.writer.turn()
+    for text in ["three", "four", "five"] { set(text) }
+    rig.writer.finish()
+    let facts = try facts()
+    #expect(facts.map { $0["board"]["file"] } == ["one", "two", "three", "four", "five"])
+    for (second, text) in ["one", "two", "three", "four", "five"].enumerated() {
+      let (holding, _) = facts.holding(atNanoseconds: UInt64(Rig.start) + UInt64(second + 1) * 1_000_000_000)
+      #expect(holding["board"]["file"] == text)
+    }
+  }
+
   @Test func `in a recording without times, the last statement counts`() throws {
     try #require(mkdir(folder.path, 0o755) == 0)
     var writer = try MCAPWriter(MCAPFileSink(path: folder.path + "/old.mcap"))
