@@ -48,11 +48,17 @@ public final class Hub: Sendable {
     let registry = mutableRegistry.readOnly
     self.registry = registry
     states = StateFeed(of: registry, on: machine)
-    epochs = registry.switchToLatest(by: { ObjectIdentifier($0.receivers) }) { $0.receivers.wakingEpochs(clock: clock) }
-      .shared(as: "epochs", clock: clock)
+    epochs = LazyPublisher(deriving: "epochs", clock: clock) { (run) throws(Never) in
+      let repeated = RepeatedEpochs()
+      let selected = registry.switchToLatest(by: { ObjectIdentifier($0.receivers) }) {
+        $0.receivers.wakingEpochs(clock: clock)
+      }
+      return selected.subscribe(as: run.holders, receiveValue: { if repeated.isNew($0) { run.send($0) } })
+    }
     sentences = LazyPublisher(deriving: "sentences", clock: clock) { [epochs] (run) throws(Never) in
+      let repeated = RepeatedEpochs()
       let sentences = registry.holdLatest(by: { ObjectIdentifier($0.receivers) }, as: run.holders) {
-        $0.receivers.outputs { run.send($0) }
+        $0.receivers.outputs { if repeated.isNew($0) { run.send($0) } }
       }
       let lease = epochs.subscribe(as: run.holders, receiveValue: { _ in })
       return Subscription {

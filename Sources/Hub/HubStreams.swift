@@ -59,8 +59,11 @@ extension Hub {
 
   /// The epochs of the selected receiver while other clients keep it awake. Wakes nothing.
   public var observedEpochs: Deferred<GNSSObservation, Never> {
-    registry.switchToLatest(by: { ObjectIdentifier($0.receivers) }) { [clock = machine.clock] in
-      $0.receivers.observedEpochs(clock: clock)
+    Deferred { [registry, clock = machine.clock] _ in
+      let repeated = RepeatedEpochs()
+      return registry.switchToLatest(by: { ObjectIdentifier($0.receivers) }) {
+        $0.receivers.observedEpochs(clock: clock)
+      }.compactMap { repeated.isNew($0) ? $0 : nil }
     }
   }
 
@@ -73,8 +76,9 @@ extension Hub {
 
   /// Passes on the output of the selected receiver while other clients keep it awake. Wakes nothing.
   public func observeSentences(_ receive: @escaping @Sendable (ReceiverOutput) -> Void) -> Subscription {
-    registry.holdLatest(by: { ObjectIdentifier($0.receivers) }, as: Holders("sentences")) {
-      $0.receivers.outputs(receive)
+    let repeated = RepeatedEpochs()
+    return registry.holdLatest(by: { ObjectIdentifier($0.receivers) }, as: Holders("sentences")) {
+      $0.receivers.outputs { if repeated.isNew($0) { receive($0) } }
     }
   }
 

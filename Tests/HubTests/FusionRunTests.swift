@@ -130,6 +130,29 @@ struct FusionRunTests {
     }
   }
 
+  @Test func `no client gets an epoch again after a board file has moved its receiver in the list`() throws {
+    let (gps, baro) = ("gps: { driver: 'nmea', port: 'nowhere' }", "baro: { driver: 'bme280', bus: 'simulated/i2c' }")
+    let hub = try hub("\(gps), \(baro)")
+    let (epochs, observed) = (Recorder<MonotonicInstant>(), Recorder<MonotonicInstant>())
+    let (sentences, heard) = (Recorder<ReceiverOutput>(), Recorder<ReceiverOutput>())
+    let lifetime = Lifetime()
+    hub.epochs.subscribe(as: "test", receiveValue: { epochs.append($0.at) }).store(in: lifetime)
+    hub.observedEpochs.subscribe(as: "test", receiveValue: { observed.append($0.at) }).store(in: lifetime)
+    hub.sentences.subscribe(as: "test", receiveValue: { sentences.append($0) }).store(in: lifetime)
+    hub.observeSentences { heard.append($0) }.store(in: lifetime)
+    defer { lifetime.end() }
+    report(0..<3)
+    hub.exchangeBoard(for: try board("\(baro), \(gps)"))
+    report(3..<5)
+    let instants = (0..<5).map { instant(Double($0)) }
+    #expect(epochs.values == instants)
+    #expect(observed.values == instants)
+    for outputs in [sentences.values, heard.values] {
+      #expect(outputs.compactMap { if case .epoch(let epoch) = $0 { epoch.at } else { nil } } == instants)
+      #expect(outputs.count { if case .bytes = $0 { true } else { false } } == 5)
+    }
+  }
+
   @Test func `a remembered part keeps its sources in another board's order`() {
     var before = FusedState(at: clock.now, devices: DeviceNames(["gps", "baro", "mag"]))
     before.air = Dated(

@@ -23,15 +23,19 @@ struct ClockComparison {
       last?.value = nil
       lastPulse?.value = nil
     }
-    return devices.switchToLatest(by: { ObjectIdentifier($0.receivers) }) { [forgetting] devices in
+    return LazyPublisher(deriving: "clock", clock: machine.clock) { [forgetting] (run) throws(Never) in
       _ = forgetting
-      return offsets(of: devices.receivers, on: machine, last: last, lastPulse: lastPulse)
-    }.shared(as: "clock", clock: machine.clock)
+      let repeated = RepeatedEpochs()
+      let selected = devices.switchToLatest(by: { ObjectIdentifier($0.receivers) }) { devices in
+        offsets(of: devices.receivers, on: machine, last: last, lastPulse: lastPulse, repeated)
+      }
+      return selected.subscribe(as: run.holders, receiveValue: { run.send($0) })
+    }
   }
 
   private static func offsets(
     of receivers: ReceiverSelection, on machine: Machine, last: MutableProperty<ClockOffset?>,
-    lastPulse: MutableProperty<PulseStatus?>
+    lastPulse: MutableProperty<PulseStatus?>, _ repeated: RepeatedEpochs
   ) -> LazyPublisher<ClockOffset, Never> {
     LazyPublisher(deriving: "clock", clock: machine.clock) { (run) throws(Never) in
       let sources = receivers.candidates.map { receiver in
@@ -43,7 +47,8 @@ struct ClockComparison {
       let comparisons = Guarded(sources.map { ClockComparison(fixLatency: $0.receiver.description.fixLatency) })
       let judges = Guarded(sources.map { _ in PulseJudge() })
       return receivers.epochs(as: run.holders, wakes: true) { epoch, receiver in
-        guard let index = sources.firstIndex(where: { $0.receiver.rank == receiver.rank }) else { return }
+        guard repeated.isNew(epoch), let index = sources.firstIndex(where: { $0.receiver.rank == receiver.rank })
+        else { return }
         let pulse = sources[index].pulse?.lastNanosecondsSince1970
         let system = systemTime(of: epoch.at, on: machine)
         let offset = comparisons.withLock { $0[index].offset(of: epoch, pulse: pulse, system: system) }

@@ -1,4 +1,6 @@
 import Devices
+import Guarding
+import MonotonicTime
 import Publishing
 
 /// The output of a receiver for its clients: the received bytes, and the epochs that they form.
@@ -6,6 +8,29 @@ public enum ReceiverOutput: Sendable {
   /// Complete sentences, or complete messages of a binary protocol.
   case bytes(ReceivedBytes)
   case epoch(GNSSObservation)
+}
+
+/// Recognizes a repeated epoch. After a change of board, a new selection of receivers begins with the latest epoch of
+/// each, which its clients may have already.
+final class RepeatedEpochs: Sendable {
+  private let last = Guarded<MonotonicInstant?>(nil)
+
+  /// Whether an epoch is not the last one again.
+  func isNew(_ epoch: borrowing GNSSObservation) -> Bool {
+    let at = epoch.at
+    return last.withLock { last in
+      defer { last = at }
+      return last != at
+    }
+  }
+
+  /// Whether an output is not the last epoch again.
+  func isNew(_ output: ReceiverOutput) -> Bool {
+    switch output {
+    case .bytes: true
+    case .epoch(let epoch): isNew(epoch)
+    }
+  }
 }
 
 /// Delivers output of a receiver's reader that is not part of its samples, such as the received bytes, to its
