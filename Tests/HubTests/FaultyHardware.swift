@@ -4,8 +4,8 @@ import Publishing
 import Simulation
 import TestSupport
 
-/// Simulated hardware with power lines and buses that fail or hang as a test specifies. It records the levels that the
-/// lines really have.
+/// Simulated hardware with power lines and buses that fail, hang or are in use as a test specifies. It records the
+/// levels that the lines really have.
 final class FaultyHardware: Hardware {
   enum Fault: Equatable {
     /// The chip does not exist.
@@ -20,6 +20,8 @@ final class FaultyHardware: Hardware {
     var lines: [String: Fault] = [:]
     /// The addresses at which a transaction hangs.
     var hangingAddresses: Set<UInt8> = []
+    /// The addresses that another program uses.
+    var usedAddresses: Set<UInt8> = []
     /// The number of calls that hang.
     var hangCount = 0
     /// The number of completed transactions by address.
@@ -56,6 +58,18 @@ final class FaultyHardware: Hardware {
   func setHangs(_ hangs: Bool, at address: UInt8) {
     state.withLock { state in
       if hangs { state.hangingAddresses.insert(address) } else { state.hangingAddresses.remove(address) }
+    }
+  }
+
+  func setInUse(_ isInUse: Bool, at address: UInt8) {
+    state.withLock { state in
+      if isInUse { state.usedAddresses.insert(address) } else { state.usedAddresses.remove(address) }
+    }
+  }
+
+  fileprivate func claim(_ address: UInt8) throws(HardwareError) {
+    if state.withLock({ $0.usedAddresses.contains(address) }) {
+      throw .inUse("address 0x\(String(address, radix: 16))", holder: "another program")
     }
   }
 
@@ -141,7 +155,10 @@ private struct HangingBus: I2CBus {
 
   var name: String { bus.name }
   var maximumReadLength: Int { bus.maximumReadLength }
-  func claim(_ address: UInt8) throws(HardwareError) { try bus.claim(address) }
+  func claim(_ address: UInt8) throws(HardwareError) {
+    try hardware.claim(address)
+    try bus.claim(address)
+  }
 
   func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
     hardware.holdAt(address)

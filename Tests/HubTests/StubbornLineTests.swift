@@ -13,16 +13,28 @@ struct StubbornLineTests {
   private let hardware = FaultyHardware()
   private let clock = ManualClock()
 
-  private func hub(imu: String = "lingerSeconds: 0") throws -> Hub {
+  /// - Parameter rateHz: the rate of the inertial sensor; `nil` for a board without this sensor
+  private func board(imu power: String = "lingerSeconds: 0", rateHz: Int? = 200) throws -> Board {
+    let imu = rateHz.map {
+      """
+      imu: { driver: 'mpu-6050', bus: 'simulated/i2c', rateHz: \($0),
+        power: { switch: 'gpio', chip: 'simulated', line: 'imu-power', \(power) } },
+      """
+    }
     let text = """
-      { name: 'x', devices: {
-        imu: { driver: 'mpu-6050', bus: 'simulated/i2c',
-          power: { switch: 'gpio', chip: 'simulated', line: 'imu-power', \(imu) } },
+      { name: 'x', devices: { \(imu ?? "")
         mag: { driver: 'lis3mdl', bus: 'simulated/i2c',
           power: { switch: 'gpio', chip: 'simulated', line: 'mag-power', lingerSeconds: 0 } } } }
       """
-    return Hub(board: try Board(json5: Array(text.utf8), file: "x"), hardware: hardware, clock: clock)
+    return try Board(json5: Array(text.utf8), file: "x")
   }
+
+  private func hub(imu: String = "lingerSeconds: 0") throws -> Hub {
+    Hub(board: try board(imu: imu), hardware: hardware, clock: clock)
+  }
+
+  /// The levels that the line of the inertial sensor was driven to.
+  private var levelsOfIMU: [String] { hardware.levels.values.filter { $0.hasPrefix("imu") } }
 
   private func visit(_ id: String, of hub: Hub) async throws {
     let statuses = Recorder<DeviceStatus.Power>()
@@ -79,6 +91,19 @@ struct StubbornLineTests {
     #expect(hardware.level(of: "imu-power") == false && hub.switchProblems.isEmpty)
   }
 
+  @Test func `a reload retries a line that could not be driven low, and ends the warning about it`() async throws {
+    let hub = try hub()
+    try await visitWithStubbornLine(hub)
+    #expect(try status("imu", of: hub).warning != nil)
+    // The clock does not advance here.
+    #expect(await hub.apply(try board(rateHz: 100)) == [])
+    #expect(hardware.waits(for: false, of: "imu-power"))
+    #expect(hub.monitors[0].changes.waits { $0.power == .off && $0.warning == nil }, "\(hub.devices)")
+    #expect(hub.switchProblems.isEmpty)
+    hub.shutDown()
+    await hub.isOff()
+  }
+
   @Test func `a GPIO chip that appears late gets its line driven low`() async throws {
     hardware.set(.missing, line: "imu-power")
     let hub = try hub()
@@ -110,6 +135,31 @@ struct StubbornLineTests {
     mag.cancel()
   }
 
+  @Test func `a line that hangs on its way low is reported when the hub ends, and delays neither lines nor the end`()
+    async throws
+  {
+    let patience = ManualClock()
+    let machine = Machine(hardware: hardware, clock: clock, supervisor: Supervisor(clock: patience))
+    let hub = Hub(board: try board(), on: machine)
+    let leases = ["imu", "mag"].map { hub.powerLease(of: $0).subscribe(as: "test", receiveValue: { _ in }) }
+    for monitor in hub.monitors { #expect(monitor.changes.waits { $0.power == .tracking }) }
+    hardware.set(.hangs, line: "imu-power")
+    hub.shutDown()
+    #expect(hardware.hangCounts.waits { $0 == 1 })
+    #expect(hardware.waits(for: false, of: "mag-power"))
+    let ends = Recorder<[String]>()
+    async let _ = { ends.append(await hub.isOff(within: .seconds(4))) }()
+    #expect(
+      eventually {
+        patience.advance(by: .milliseconds(500))
+        return !ends.values.isEmpty
+      })
+    #expect(ends.values == [["imu"]] && hardware.level(of: "imu-power") == true)
+    hardware.set(nil, line: "imu-power")
+    #expect(hardware.waits(for: false, of: "imu-power"))
+    for lease in leases { lease.cancel() }
+  }
+
   @Test func `a supply stays on for its minimum time after a failure, and is used for the next attempt`() async throws {
     let hub = try hub(imu: "lingerSeconds: 0, minimumOnSeconds: 60, minimumOffSeconds: 90")
     let statuses = Recorder<DeviceStatus>()
@@ -133,5 +183,71 @@ struct StubbornLineTests {
     hub.shutDown()
     await hub.isOff()
     #expect(hardware.level(of: "imu-power") == false)
+  }
+
+  @Test func `without a minimum time on, a device that fails switches its supply ever less often`() async throws {
+    let hub = try hub()
+    hardware.simulated.inject(.noAcknowledge, at: 0x68)
+    let lease = hub.powerLease(of: "imu").subscribe(as: "test", receiveValue: { _ in })
+    let pauses = [250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]
+    for (index, milliseconds) in pauses.enumerated() {
+      // Only the next attempt waits for the clock.
+      await clock.sleepers(1)
+      #expect(levelsOfIMU == (0...index).flatMap { _ in ["imu-power true", "imu-power false"] })
+      clock.advance(by: .milliseconds(milliseconds - 1))
+      #expect(clock.waitingCount == 1, "the attempt came before \(milliseconds) ms")
+      clock.advance(by: .milliseconds(1))
+    }
+    await clock.sleepers(1)
+    lease.cancel()
+    hub.shutDown()
+    await hub.isOff()
+    #expect(hardware.level(of: "imu-power") == false)
+  }
+
+  @Test func `a device that another program uses gets no supply until it is free`() async throws {
+    let hub = try hub()
+    hardware.setInUse(true, at: 0x68)
+    let lease = hub.powerLease(of: "imu").subscribe(as: "test", receiveValue: { _ in })
+    for _ in 0..<20 {
+      await clock.sleepers(1)
+      clock.advance(by: .seconds(5))
+    }
+    await clock.sleepers(1)
+    let failed = try status("imu", of: hub)
+    #expect(failed.power == .failed && failed.reason.contains("in use"), "\(failed)")
+    #expect(levelsOfIMU.isEmpty)
+    hardware.setInUse(false, at: 0x68)
+    clock.advance(by: .seconds(5))
+    #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
+    #expect(levelsOfIMU == ["imu-power true"])
+    lease.cancel()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  /// Wakes the inertial sensor for two seconds of its minimum time on.
+  private func wakeForTwoSeconds(_ hub: Hub) throws -> Subscription {
+    let lease = hub.powerLease(of: "imu").subscribe(as: "test", receiveValue: { _ in })
+    #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
+    clock.advance(by: .seconds(2))
+    return lease
+  }
+
+  @Test func `a reload that changes a device does not shorten its supply's minimum time on`() async throws {
+    let power = "lingerSeconds: 0, minimumOnSeconds: 6"
+    let hub = try hub(imu: power)
+    let lease = try wakeForTwoSeconds(hub)
+    #expect(await hub.apply(try board(imu: power, rateHz: 100)) == [])
+    // The new reader uses the same supply.
+    #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
+    #expect(levelsOfIMU == ["imu-power true"])
+    lease.cancel()
+    clock.advance(by: .milliseconds(3999))
+    #expect(levelsOfIMU == ["imu-power true"])
+    clock.advance(by: .seconds(6))
+    #expect(hardware.waits(for: false, of: "imu-power"))
+    hub.shutDown()
+    await hub.isOff()
   }
 }
