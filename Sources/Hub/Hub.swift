@@ -140,17 +140,19 @@ public final class Hub: Sendable {
     clockOffsets.shutDown()
     epochs.shutDown()
     for reader in devices.readers { reader.shutDown(because: reason) }
-    // At the end of the process, minimum times on do not apply.
-    for reader in machine.leaving.devices + devices.readers { reader.rail.end() }
+    // At the end of the process, minimum times on do not apply, nor do pauses before another attempt. The supply of a
+    // device that has left the board file may still be on.
+    for rail in machine.switchedRails { rail.end() }
   }
 
   /// Returns once all readers have ended, so that all power lines are off.
   ///
   /// - Parameter limit: the longest wait for readers and lines that hang; `nil` for no limit
-  /// - Returns: the IDs of the devices that are not off; their supplies are cut
+  /// - Returns: the IDs of the devices that are not off, whose supplies are cut, and the names of other lines that hang
   @discardableResult
   public func isOff(within limit: Duration? = nil) async -> [String] {
-    await LeavingDevices.areOff(machine.leaving.devices + registry.value.readers, within: limit, on: machine)
+    let devices = machine.leaving.devices + registry.value.readers
+    return await LeavingDevices.areOff(devices, and: unusedRails, within: limit, on: machine)
   }
 
   // MARK: Safety

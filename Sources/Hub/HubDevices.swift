@@ -23,8 +23,21 @@ extension Hub {
   /// The monitors of devices of earlier boards that have not stopped yet.
   public var leavingMonitors: [DeviceMonitor] { machine.leaving.devices.map(\.monitor) }
 
-  /// The supplies that could not be switched off, in words.
-  public var switchProblems: [String] { registry.value.switchProblems }
+  /// The rails whose devices have left the board file.
+  var unusedRails: [PowerRail] {
+    let devices = machine.leaving.devices + registry.value.readers
+    return machine.switchedRails.filter { rail in !devices.contains { $0.rail === rail } }
+  }
+
+  /// The supplies that could not be switched off, in words, also those of devices that have left the board file.
+  public var switchProblems: [String] {
+    registry.value.switchProblems
+      + unusedRails.compactMap { rail in
+        let supply = rail.supply.value
+        guard supply.isOn, let problem = supply.problem else { return nil }
+        return "\(rail.name): it could not be switched off: \(problem)"
+      }
+  }
 
   /// The IDs of devices whose power line the hub has never driven, so that the line is as the hub found it.
   public var undrivenLines: [String] { registry.value.undrivenLines }

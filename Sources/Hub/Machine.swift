@@ -69,6 +69,9 @@ public final class Machine: Sendable {
     }
   }
 
+  /// The rails with a switch, also those whose devices have left the board file: their lines may still be high.
+  var switchedRails: [PowerRail] { rails.withLock { Array($0.values) } }
+
   /// Since when the switched supplies are off.
   public var supplyTimes: SupplyTimes {
     rails.withLock { rails in

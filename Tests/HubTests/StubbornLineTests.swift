@@ -104,6 +104,23 @@ struct StubbornLineTests {
     await hub.isOff()
   }
 
+  @Test func `the hub retries the line of a device that has left the board file when it ends`() async throws {
+    let hub = try hub()
+    try await visitWithStubbornLine(hub)
+    hardware.set(.refusesLow(times: 1000), line: "imu-power")
+    #expect(await hub.apply(try board(rateHz: nil)) == [])
+    let isReported = eventually {
+      hub.switchProblems.first?.hasPrefix("power line simulated/imu-power: it could not be switched off: ") == true
+    }
+    #expect(isReported, "\(hub.switchProblems)")
+    hardware.set(nil, line: "imu-power")
+    #expect(hardware.level(of: "imu-power") == true)
+    // The clock does not advance here.
+    hub.shutDown()
+    #expect(await hub.isOff() == [])
+    #expect(hardware.level(of: "imu-power") == false && hub.switchProblems.isEmpty, "\(hub.switchProblems)")
+  }
+
   @Test func `a GPIO chip that appears late gets its line driven low`() async throws {
     hardware.set(.missing, line: "imu-power")
     let hub = try hub()
@@ -249,5 +266,25 @@ struct StubbornLineTests {
     #expect(hardware.waits(for: false, of: "imu-power"))
     hub.shutDown()
     await hub.isOff()
+  }
+
+  @Test(arguments: [false, true])
+  func `a supply stays on for its minimum time if its device leaves the board file, unless the hub ends`(_ ends: Bool)
+    async throws
+  {
+    let hub = try hub(imu: "lingerSeconds: 0, minimumOnSeconds: 6")
+    let lease = try wakeForTwoSeconds(hub)
+    #expect(await hub.apply(try board(rateHz: nil)) == [])
+    #expect(levelsOfIMU == ["imu-power true"])
+    if !ends {
+      clock.advance(by: .milliseconds(3999))
+      #expect(levelsOfIMU == ["imu-power true"])
+      clock.advance(by: .milliseconds(1))
+      #expect(hardware.waits(for: false, of: "imu-power"))
+    }
+    hub.shutDown()
+    await hub.isOff()
+    #expect(levelsOfIMU == ["imu-power true", "imu-power false"])
+    lease.cancel()
   }
 }

@@ -58,6 +58,9 @@ public final class PowerRail: Sendable {
   /// The state of the supply and its users. A subscription switches nothing.
   public var supply: Property<Supply> { property.readOnly }
 
+  /// The name for people.
+  var name: String { if case .gpio(let line, _) = `switch` { "power line \(line)" } else { "permanent supply" } }
+
   /// Whether the line has ever been driven.
   var hasBeenDriven: Bool { state.withLock { $0.machine.hasBeenDriven } }
 
@@ -115,7 +118,7 @@ extension PowerRail {
         busyLimit = limit
         guard clock.now < limit else {
           state.withLock { $0.waiting.removeAll { $0 === news } }
-          throw .stuck("power line \(lineName)")
+          throw .stuck(name)
         }
         if wait(for: news, until: limit, poller) == .stopped { return nil }
       case .rest(let end):
@@ -124,8 +127,6 @@ extension PowerRail {
       }
     }
   }
-
-  private var lineName: String { if case .gpio(let name, _) = `switch` { "\(name)" } else { "none" } }
 
   /// The longest time that another thread may drive the line before it counts as hanging.
   private static let patience = Duration.seconds(2)

@@ -86,32 +86,35 @@ extension LeavingDevices {
   }
 
   /// Returns once devices that were told to stop have stopped.
-  static func areOff(_ ending: [any Device], within limit: Duration?, on machine: Machine) async -> [String] {
+  ///
+  /// - Parameter rails: rails without a device; the wait includes the threads that drive their lines
+  static func areOff(
+    _ ending: [any Device], and rails: [PowerRail] = [], within limit: Duration?, on machine: Machine
+  ) async -> [String] {
     let clock = machine.supervisor.clock
     let deadline = limit.map { clock.now + $0 }
     // The last half second is for cutting supplies.
     let late = await unended(ending, until: deadline.map { $0 + .milliseconds(-500) }, clock) { await $0.isOff() }
     for reader in late { reader.cutSupply() }
-    let stuck = await unended(late, until: deadline, clock) { await $0.rail.isSettled() }
-    return late.isEmpty
-      ? []
-      : (late + stuck).map(\.monitor.id).reduce(into: []) { ids, id in
-        if !ids.contains(id) { ids.append(id) }
-      }
+    let hanging = await unended(late.map(\.rail) + rails, until: deadline, clock) { await $0.isSettled() }
+    let lines = rails.filter { rail in hanging.contains { $0 === rail } }.map(\.name)
+    return (late.map(\.monitor.id) + lines).reduce(into: []) { names, name in
+      if !names.contains(name) { names.append(name) }
+    }
   }
 
-  /// Waits for all readers at the same time.
+  /// Waits for the end of all items at the same time.
   ///
-  /// - Returns: the readers that did not end in time
-  private static func unended(
-    _ readers: [any Device], until deadline: MonotonicInstant?, _ clock: any MonotonicTimeSource,
-    _ end: @escaping @Sendable (any Device) async -> Void
-  ) async -> [any Device] {
+  /// - Returns: the items that did not end in time
+  private static func unended<Item: Sendable>(
+    _ items: [Item], until deadline: MonotonicInstant?, _ clock: any MonotonicTimeSource,
+    _ end: @escaping @Sendable (Item) async -> Void
+  ) async -> [Item] {
     await withTaskGroup(of: Int?.self) { group in
-      var unended = Set(readers.indices)
-      for (index, reader) in readers.enumerated() {
+      var unended = Set(items.indices)
+      for (index, item) in items.enumerated() {
         group.addTask {
-          await end(reader)
+          await end(item)
           return Task.isCancelled ? nil : index
         }
       }
@@ -123,7 +126,7 @@ extension LeavingDevices {
       }
       while !unended.isEmpty, let ended = await group.next(), let index = ended { unended.remove(index) }
       group.cancelAll()
-      return unended.sorted().map { readers[$0] }
+      return unended.sorted().map { items[$0] }
     }
   }
 }
