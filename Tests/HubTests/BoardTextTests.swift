@@ -88,6 +88,45 @@ struct BoardTextTests {
     #expect(message("{ name: 'x', devices: { \(device) } }").contains(" must be "), "\(device)")
   }
 
+  /// A board file with most keys for numbers. Each number is between two number signs.
+  private static let everyNumber = """
+    { name: 'every number', state: { rateHz: #20# },
+      devices: {
+        gps: { driver: 'ublox', port: '/dev/ttyAMA0', speed: #9600#, rateHz: #5#, headingOffsetDegrees: #90#,
+          fixLatencyMilliseconds: #100#, leverArmMetres: [#0.5#, #0#, #-1#],
+          power: { switch: 'gpio', chip: 'pinctrl-rp1', line: 'GPIO17', currentMilliamperes: #30#,
+            standbyMilliamperes: #1#, supplyVolts: #3.3#, settleMilliseconds: #100#, lingerSeconds: #20#,
+            minimumOnSeconds: #6#, minimumOffSeconds: #2#, milliwattHoursPerDay: #240#,
+            whenShort: { everySeconds: #300# } } },
+        imu: { driver: 'lsm6dsox', bus: '/dev/i2c-1', address: #0x6a#, rateHz: #104#, accelerometerRangeG: #4#,
+          gyroscopeRangeDegreesPerSecond: #500#, burstRateHz: #25#,
+          mount: [[#1#, #0#, #0#], [#0#, #1#, #0#], [#0#, #0#, #1#]] },
+        mag: { driver: 'lis3mdl', bus: '/dev/i2c-1', address: #0x1c#, rateHz: #10# },
+        baro: { driver: 'bme280', bus: '/dev/i2c-1', address: #0x76#, rateHz: #1# },
+        supply: { driver: 'ina226', bus: '/dev/i2c-1', address: #0x40#, rateHz: #1#, shuntOhms: #0.1#,
+          lowVolts: #11#, power: { supplyVolts: #3.3# } } },
+      fences: { anchor: { circle: [#54.1#, #10.2#, #40#], grace: #10#, every: #60#, speed: #2#, accuracy: #10# },
+        harbour: { polygon: [[#54#, #10#], [#54.1#, #10#], [#54.1#, #10.1#]] } },
+      gpsd: { port: #2947#, clients: #8# }, nmea: { port: #10110#, source: 'fused', rateHz: #1# },
+      http: { port: #8080# },
+      record: { path: '/var/lib/sensorhub/recordings', maximumMegabytes: #100#, maximumAgeHours: #24#,
+        syncSeconds: #5# },
+    }
+    """
+
+  @Test func `every number has a range`() {
+    let parts = BoardTextTests.everyNumber.split(separator: "#", omittingEmptySubsequences: false)
+    #expect(message(parts.joined()) == "none")
+    #expect(parts.count > 2 * 50)
+    for index in stride(from: 1, to: parts.count, by: 2) {
+      for number in ["1e154", "-1e154"] {
+        var wrong = parts
+        wrong[index] = number[...]
+        #expect(message(wrong.joined()).hasPrefix("board:"), "\(parts[index - 1].suffix(40))\(number)")
+      }
+    }
+  }
+
   @Test(arguments: ["--5", "+-5", "0x", "0x+f", "1e", "e5", ".", "- 5", "0x-1", "1e400"])
   func `a text that is not a number is refused`(_ number: String) {
     #expect(message("{ name: 'x', state: { rateHz: \(number) } }") != "none", "\(number)")
