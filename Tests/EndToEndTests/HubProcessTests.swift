@@ -109,6 +109,38 @@ struct HubProcessTests {
     #expect(hub.stop() == 0)
   }
 
+  @Test func `visits to devices that fail leak no thread and no descriptor`() {
+    let power = { (chip: String) in
+      "power: { switch: \"gpio\", chip: \"\(chip)\", line: \"mag-power\", lingerSeconds: 0 }"
+    }
+    // A missing port, bus and GPIO chip, and an address without a chip.
+    let board = """
+      { name: "failing", devices: {
+        gps: { driver: "nmea", port: "/dev/ttyUSB98", speed: 9600 }, air: { driver: "bme280", bus: "/dev/i2c-98" },
+        imu: { driver: "mpu-6050", bus: "simulated/i2c", \(power("no-such-chip")) },
+        mag: { driver: "lis3mdl", bus: "simulated/i2c", address: 0x1e, \(power("simulated")) } } }
+      """
+    let hub = HubProcess(board: board, ["--no-journal-state"])
+    func visit() {
+      let watch = hub.watch()
+      let isFailing = eventually {
+        hub.devicesNow.devices.allSatisfy { $0.power == "failed" && !$0.holders.isEmpty }
+      }
+      #expect(isFailing, "\(hub.devicesNow)")
+      watch.send(SIGINT)
+      watch.wait()
+      #expect(eventually { hub.devicesNow.devices.allSatisfy(\.holders.isEmpty) })
+    }
+    // The first visit starts threads that stay.
+    visit()
+    #expect(eventually { !["gps", "air", "imu", "mag"].contains(where: hub.hasThread) })
+    let before = hub.resources
+    for _ in 0..<10 { visit() }
+    #expect(
+      eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `visits in which a reader hangs leak no thread and no descriptor, and do not delay the end`() throws {
     let hub = HubProcess(board: HubProcess.simulatedBoard(""), ["--no-journal-state"])
     hub.watch(["--once"]).wait()
