@@ -143,7 +143,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     if let slot { wait(slot) }
   }
 
-  /// Returns once the handlers of all values sent so far have returned. Does not wait if this thread is delivering, or
+  /// Returns once the handlers of all earlier values have returned. Does not wait if this thread is delivering, or
   /// if the delivering thread waits for this one.
   func settle() {
     var slot: DeliverySlot?

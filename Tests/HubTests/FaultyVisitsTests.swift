@@ -7,7 +7,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// What a client leaves behind that came while something was broken.
+/// The traces of clients that came while something was broken: none.
 @Suite(.timeLimit(.minutes(10)))
 struct FaultyVisitsTests {
   enum Fault: CaseIterable {

@@ -3,7 +3,7 @@ import Publishing
 import TestSupport
 import Testing
 
-/// What a subscription to the latest choice of a property keeps running.
+/// The effect of `switchToLatest` and `holdLatest` on what they keep running.
 @Suite(.timeLimit(.minutes(10)))
 struct SwitchToLatestTests {
   @Test func `a choice made inside a handler of its property keeps its upstream running at once`() {
