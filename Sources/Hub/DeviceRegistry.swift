@@ -67,6 +67,18 @@ public final class DeviceRegistry: Sendable {
     return receiver != nil && receiver === other.receivers.candidates.first?.reader && imu === other.imu
   }
 
+  /// Whether the fusion's estimate for other devices continues with these: the fused receivers and inertial sensors are
+  /// the same, and so are the chips of other kinds, perhaps with another rate.
+  func continuesFusion(of other: DeviceRegistry) -> Bool {
+    fused.elementsEqual(other.fused) { new, old in
+      switch new.description.kind {
+      case .receiver, .imu: new.reader === old.reader
+      case .magnetometer, .barometer, .supplyMonitor:
+        new.description.id == old.description.id && new.description.identity == old.description.identity
+      }
+    }
+  }
+
   func reader(_ id: String) -> (any Device)? { entries.lazy.map(\.reader).first { $0.monitor.id == id } }
 
   func receiver(_ id: String) -> ReceiverSelection.Candidate? {

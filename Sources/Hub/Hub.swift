@@ -112,7 +112,7 @@ public final class Hub: Sendable {
       }
       for entry in new.entries { entry.reader.follow(entry.description.power) }
       new.beginMeters()
-      states.change(to: new, isSameSource: new.hasSameSource(as: old)) {
+      states.change(from: old, to: new) {
         if new.receivers !== old.receivers { (latestClockOffset.value, latestPulse.value) = (nil, nil) }
         // This moves all leases and streams to the new devices, also if another thread is delivering to subscribers.
         mutableRegistry.value = new

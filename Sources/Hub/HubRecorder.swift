@@ -53,7 +53,7 @@ extension Hub {
     }
     for (reader, subscription) in before?.sentences ?? []
     where !sentences.contains(where: { $0.reader === reader }) { subscription.cancel() }
-    let inputs = states.log.observe(recorder.inputs(on: devices.board))
+    let inputs = states.log.observe(hasEarlier: before != nil, recorder.inputs(on: devices.board))
     let lease = wakes ? before?.lease ?? leaseOnAllDevices.subscribe(as: holder, receiveValue: { _ in }) : nil
     return HubRecording(inputs: inputs, sentences: sentences, lease: lease)
   }

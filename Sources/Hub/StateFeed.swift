@@ -47,14 +47,16 @@ final class StateFeed: Sendable {
 
   /// Exchanges the board. Until `change` has returned, no measurement is fused, so that observers of the log's inputs
   /// can prepare for the new board.
-  func change(to new: DeviceRegistry, isSameSource: Bool, _ change: () -> Void) {
+  func change(from old: DeviceRegistry, to new: DeviceRegistry, _ change: () -> Void) {
     aggregator?.stop()
-    log.suspend(for: new.board, monitors: new.monitors, isSameSource: isSameSource)
+    log.suspend(
+      for: new.board, monitors: new.monitors, continues: new.continuesFusion(of: old),
+      isSameSource: new.hasSameSource(as: old))
     change()
-    log.resume()
+    let hasBegun = log.resume()
     guard let aggregator else { return }
     aggregator.listen(to: new)
-    if log.isUnderWay { aggregator.takeLatest() }
+    if hasBegun { aggregator.takeLatest() }
   }
 
   /// Ends all publishers, even if they have subscribers.

@@ -58,6 +58,36 @@ struct FusionRunTests {
     #expect(zip(inputs, inputs.dropFirst()).allSatisfy { $0.at < $1.at })
   }
 
+  @Test func `a reload ends the fusion's run only if it changes what is fused`() throws {
+    func devices(mount: String, barometerHz: Int) -> String {
+      """
+      gps: { driver: 'nmea', port: 'nowhere' }, imu: { driver: 'mpu-6050', bus: 'nowhere', mount: \(mount) },
+      baro: { driver: 'bme280', bus: 'nowhere', rateHz: \(barometerHz) }
+      """
+    }
+    let (ahead, astern) = ("[[1, 0, 0], [0, 1, 0], [0, 0, 1]]", "[[-1, 0, 0], [0, -1, 0], [0, 0, 1]]")
+    let hub = try hub(devices(mount: ahead, barometerHz: 5))
+    let recorder = InputRecorder()
+    let recording = hub.record(to: recorder, as: "test", wakes: true)
+    let states = Recorder<FusedState>()
+    let watch = hub.state.subscribe(as: "watch", receiveValue: { states.append($0) })
+    defer { watch.cancel() }
+    clock.advance(by: .seconds(1))
+    measure(100_000)
+    let run = hub.fusionRun.value
+    hub.exchangeBoard(for: try board(devices(mount: ahead, barometerHz: 10)))
+    let next = hub.record(to: recorder, as: "test", wakes: true, continuing: recording)
+    defer { next.end() }
+    #expect(run.isUnderWay && hub.fusionRun.value == run)
+    clock.advance(by: .seconds(1))
+    measure(100_001)
+    #expect(states.values.map { $0.air?.value.pressurePascals } == [100_000, 100_001])
+    #expect(recorder.inputs.values.map(\.input.name) == ["begin", "air", "air"])
+    hub.exchangeBoard(for: try board(devices(mount: astern, barometerHz: 10)))
+    #expect(hub.fusionRun.value.isUnderWay && hub.fusionRun.value.since > run.since)
+    #expect(recorder.inputs.values.map(\.input.name) == ["begin", "air", "air", "begin"])
+  }
+
   @Test func `an epoch that ended with a silence is replayed with the instant of that silence`() throws {
     let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
     let epochs = Recorder<MonotonicInstant>()

@@ -16,23 +16,26 @@ import Testing
 struct InputReplayTests {
   private static let gps = "gps: { driver: 'nmea', port: 'nowhere' }"
   private static let others = """
-    mag: { driver: 'lis3mdl', bus: 'nowhere' }, baro: { driver: 'bme280', bus: 'nowhere' },
-    meter: { driver: 'ina226', bus: 'nowhere' }
+    mag: { driver: 'lis3mdl', bus: 'nowhere' }, meter: { driver: 'ina226', bus: 'nowhere' }
     """
 
   private static let ahead = "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]"
   private static let astern = "[[-1, 0, 0], [0, -1, 0], [0, 0, 1]]"
 
-  private static func board(_ mount: String, rateHz: Int = 100) throws -> Board {
+  private static func board(_ mount: String, rateHz: Int = 100, barometerHz: Int = 5) throws -> Board {
     let imu = "imu: { driver: 'mpu-6050', bus: 'nowhere', rateHz: \(rateHz), mount: \(mount) }"
-    return try Board(json5: Array("{ name: 'test', devices: { \(gps), \(imu), \(others) } }".utf8), file: "test")
+    let baro = "baro: { driver: 'bme280', bus: 'nowhere', rateHz: \(barometerHz) }"
+    let devices = "{ \(gps), \(imu), \(baro), \(others) }"
+    return try Board(json5: Array("{ name: 'test', devices: \(devices) }".utf8), file: "test")
   }
 
-  @Test func `several devices, clients that come and go, and a reload are replayed byte for byte, each time`()
+  @Test func `several devices, clients that come and go, and two reloads are replayed byte for byte, each time`()
     async throws
   {
     let boards = [
       try InputReplayTests.board(InputReplayTests.ahead), try InputReplayTests.board(InputReplayTests.astern),
+      // The fusion's run continues through the change to this board.
+      try InputReplayTests.board(InputReplayTests.astern, barometerHz: 10),
     ]
     let live = LiveFusion(boards[0])
     for tick in 0..<600 {
@@ -47,6 +50,7 @@ struct InputReplayTests {
         }
       }
       if tick == 350 { live.serve(boards[1]) }
+      if tick == 470 { live.serve(boards[2]) }
     }
     live.end()
     #expect(live.states.values.count > 1000)
@@ -211,9 +215,9 @@ private final class LiveFusion: Sendable {
   }
 
   private func record(_ hub: Hub) {
-    recording.withLock { $0 }?.end()
+    let before = recording.withLock { $0 }
     parts.withLock { $0.append(Part(board: hub.board)) }
-    let new = hub.record(to: PartRecorder(append: { [self] in append($0) }), as: "test", wakes: true)
+    let new = hub.record(to: PartRecorder(append: { [self] in append($0) }), as: "test", wakes: true, continuing: before)
     recording.withLock { $0 = new }
   }
 

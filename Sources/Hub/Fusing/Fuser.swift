@@ -12,7 +12,7 @@ import NMEA
 /// It uses no clock, no thread and no device. `FusionLog` gives it live measurements; a replay gives it recorded ones.
 public struct Fuser: Sendable {
   /// The facts about a device, from the board file, that the fusion needs.
-  private enum Device: Sendable {
+  private enum Device: Equatable, Sendable {
     /// The delay of a fix, the antenna's position relative to the IMU (metres forward, right and down), and the
     /// degrees to add to the heading that a two-antenna receiver states.
     case receiver(latency: Duration, leverArm: SIMD3<Double>, headingOffset: Double)
@@ -48,6 +48,12 @@ public struct Fuser: Sendable {
   private var findings: [String?]
   public private(set) var isUnderWay = false
   private var knowledge = FusionKnowledge()
+
+  /// Whether another fuser has the same settings and devices, so that it can fuse the inputs of this one's board.
+  func isSetUp(like other: Fuser) -> Bool {
+    configuration == other.configuration && names.ids == other.names.ids && devices == other.devices
+      && preferredIMU == other.preferredIMU && silence == other.silence
+  }
 
   public init(_ board: Board) {
     configuration = NavigationFilter.Configuration(board)

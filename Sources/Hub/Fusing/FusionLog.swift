@@ -37,6 +37,8 @@ public final class FusionLog: Sendable {
     var isWanted = false
     /// Whether a client wanted states when the exchange of boards began.
     var wasWanted = false
+    /// Whether the run has to begin again after the exchange of boards.
+    var beginsAgain = false
     var observers: [Observer] = []
     /// The last value of each part from before this run.
     var remembered: FusedState?
@@ -107,20 +109,29 @@ public final class FusionLog: Sendable {
 
   // MARK: The board
 
-  /// Ends the run of the present board, and takes no input until `resume`.
+  /// Exchanges the board, and takes no input until `resume`. The run continues if the new board has the same settings
+  /// for the fusion, and ends otherwise.
   ///
-  /// - Parameter isSameSource: whether the last state still describes the next board, because it has the same receiver
-  ///   and inertial sensor
-  func suspend(for board: Board, monitors: [DeviceMonitor], isSameSource: Bool) {
+  /// - Parameters:
+  ///   - continues: whether the fused devices are the same
+  ///   - isSameSource: whether the last state still describes the next board, because it has the same receiver and
+  ///     inertial sensor
+  func suspend(for board: Board, monitors: [DeviceMonitor], continues: Bool, isSameSource: Bool) {
+    let now = clock.now
+    let fuser = Fuser(board)
     let (hasFusionRun, hasLastState) = state.withLock { state in
-      state.wasWanted = state.isWanted
+      (state.wasWanted, state.beginsAgain) = (state.isWanted, false)
       state.isSuspended = true
-      let since = max(clock.now, state.at)
-      let hasFusionRun =
-        state.fuser.isUnderWay && fusionRun.stage(FusionRun(isUnderWay: false, since: since))
       state.boardNumber += 1
-      state.fuser = Fuser(board)
+      let old = state.monitors
       state.monitors = monitors
+      if continues, fuser.isSetUp(like: state.fuser) {
+        for place in monitors.indices where monitors[place] !== old[place] { state.told[place] = nil }
+        return (false, false)
+      }
+      let run = FusionRun(isUnderWay: false, since: max(now, state.at))
+      let hasFusionRun = state.fuser.isUnderWay && fusionRun.stage(run)
+      state.fuser = fuser
       state.told = Array(repeating: nil, count: board.devices.count)
       state.remembered = isSameSource ? lastState.value?.remembering(state.remembered) : nil
       return (hasFusionRun, !isSameSource && lastState.stage(nil))
@@ -129,27 +140,34 @@ public final class FusionLog: Sendable {
     if hasLastState { lastState.deliver() }
   }
 
-  /// Takes inputs again, with a new run if a client wants states.
-  func resume() {
+  /// Takes inputs again. If a client wants states and the run has ended, another one begins.
+  ///
+  /// - Returns: whether a run has begun
+  func resume() -> Bool {
     let now = clock.now
     let (begin, end) = state.withLock { state -> ((FusionInput, Pending)?, Pending?) in
       state.isSuspended = false
       guard state.isWanted || state.wasWanted else { return (nil, nil) }
-      let begin = FusionInput.begin(knowledge(state))
-      let pending = append(begin, readAt: now, &state)
-      // The last client left during the exchange of boards.
-      return ((begin, pending), state.isWanted ? nil : append(.end, readAt: now, &state))
+      var begun: (FusionInput, Pending)?
+      if !state.fuser.isUnderWay || state.beginsAgain {
+        state.beginsAgain = false
+        let begin = FusionInput.begin(knowledge(state))
+        begun = (begin, append(begin, readAt: now, &state))
+      }
+      // Without a client that wants states, the last one left during the exchange of boards.
+      return (begun, state.isWanted ? nil : append(.end, readAt: now, &state))
     }
     if let (input, pending) = begin { finish(pending, input) }
     if let end { finish(end, .end) }
+    return begin != nil
   }
+
+  // MARK: Inputs
 
   /// Sends states to `run` from now on.
   func attach(_ run: ActivationContext<FusedState, Never>) { state.withLock { $0.run = run } }
 
   func detach() { state.withLock { $0.run = nil } }
-
-  // MARK: Inputs
 
   /// Begins a run, because a client wants states.
   func begin() {
@@ -254,11 +272,15 @@ public final class FusionLog: Sendable {
   /// Passes each input with its instant to the observer, on the thread that took the input. Inputs may come slightly
   /// out of order, and the instants give the order. If a run is in progress, the observer first gets a `.begin`,
   /// because it does not have the earlier inputs.
-  func observe(_ receive: @escaping @Sendable (FusionInput, MonotonicInstant) -> Void) -> Subscription {
+  ///
+  /// - Parameter hasEarlier: whether the observer has all earlier inputs of the run
+  func observe(
+    hasEarlier: Bool = false, _ receive: @escaping @Sendable (FusionInput, MonotonicInstant) -> Void
+  ) -> Subscription {
     let observer = Observer(receive)
     let begin = state.withLock { state -> (FusionInput, MonotonicInstant)? in
       state.observers.append(observer)
-      guard state.fuser.isUnderWay else { return nil }
+      guard state.fuser.isUnderWay, !hasEarlier else { return nil }
       state.at = max(clock.now, state.at + FusionLog.leastBetweenInputs)
       return (.begin(knowledge(state)), state.at)
     }
@@ -276,6 +298,10 @@ public final class FusionLog: Sendable {
       state.remembered = nil
       let hasLastState = lastState.stage(nil)
       guard state.fuser.isUnderWay else { return (hasLastState, nil) }
+      if state.isSuspended {
+        state.beginsAgain = true
+        return (hasLastState, nil)
+      }
       return (hasLastState, append(begin, readAt: now, &state))
     }
     if hasLastState { lastState.deliver() }
