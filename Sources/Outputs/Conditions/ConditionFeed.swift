@@ -26,8 +26,22 @@ public final class ConditionFeed: Sendable {
   private let present = Guarded<Lifetime?>(nil)
   /// The problem of the board file as last read; `nil` if the hub uses that file.
   private let board = Guarded<DeviceCondition?>(nil)
+  private let lifetime = Lifetime()
 
-  init(clock: any MonotonicTimeSource) { self.clock = clock }
+  init(clock: any MonotonicTimeSource) {
+    self.clock = clock
+    clock.onResume { [weak self] in self?.resume(after: $0) }.store(in: lifetime)
+  }
+
+  /// Adds the time for which the machine was suspended to the duration of the board file's problem. The devices'
+  /// monitors do this for their own problems.
+  private func resume(after slept: Duration) {
+    let hasProblem = board.withLock { board in
+      board?.since.moveBack(by: slept)
+      return board != nil
+    }
+    if hasProblem { replaceBoardEntries() }
+  }
 
   /// The problems of the devices and of the board file. It changes with each check that finds a problem, once more when
   /// no problem is left, and each time that the board file was read.
@@ -51,6 +65,10 @@ public final class ConditionFeed: Sendable {
           since: board?.since ?? now)
       }
     }
+    replaceBoardEntries()
+  }
+
+  private func replaceBoardEntries() {
     latest.value = latest.value.filter { $0.device != ConditionFeed.boardName } + boardEntries
   }
 

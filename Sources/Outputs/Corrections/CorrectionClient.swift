@@ -4,6 +4,7 @@ import HardwareIO
 import Hub
 import MonotonicTime
 import NMEA
+import Publishing
 
 /// Fetches the corrections of one receiver while the receiver is read. The client has a thread only during that time.
 final class CorrectionClient: Sendable {
@@ -34,6 +35,7 @@ final class CorrectionClient: Sendable {
   private let state: Guarded<State>
   /// Wakes the thread, which then checks what to do.
   private let wake = WakeSignal()
+  private let lifetime = Lifetime()
 
   /// - Parameters:
   ///   - id: the receiver's ID
@@ -52,6 +54,8 @@ final class CorrectionClient: Sendable {
     let status = CorrectionStatus(source: "\(caster)")
     state = Guarded(State(status: status))
     corrections.note(status)
+    // The age of the last correction includes the time for which the machine was suspended.
+    clock.onResume { [weak self] slept in self?.note { $0.lastAt?.moveBack(by: slept) } }.store(in: lifetime)
   }
 
   /// Starts or stops fetching. Returns at once.

@@ -16,16 +16,20 @@ final class FleetViews: Sendable {
   private let options: MQTTOptions
   private let topic: String
   private let user: String?
+  private let clock: any MonotonicTimeSource
   private let state = Guarded(State())
 
   /// - Parameters:
   ///   - options: how each connection reaches the broker
   ///   - topic: the first part of the topics of all hubs
   ///   - user: the user at the broker in whose name requests are made; `nil` without a user
-  init(_ options: MQTTOptions, topic: String, user: String?) {
+  init(
+    _ options: MQTTOptions, topic: String, user: String?, clock: any MonotonicTimeSource = MonotonicClock()
+  ) {
     self.options = options
     self.topic = topic
     self.user = user
+    self.clock = clock
   }
 
   /// A hub's states. A subscription wakes the hub.
@@ -53,7 +57,8 @@ final class FleetViews: Sendable {
       return Subscription {}
     }
     let name = "fleet-" + String(UInt32.random(in: .min ... .max), radix: 36)
-    let view = FleetView(options, HubTopics(topic: topic, hub: hub), viewer: user.map { "\($0)/\(name)" } ?? name)
+    let viewer = user.map { "\($0)/\(name)" } ?? name
+    let view = FleetView(options, HubTopics(topic: topic, hub: hub), viewer: viewer, clock: clock)
     let lease = view.begin(receive)
     return Subscription { [self] in
       lease.cancel()
@@ -80,11 +85,13 @@ final class FleetView: Sendable {
   private let topics: HubTopics
   private let topic: String
   private let connection: MQTTConnection
+  private let clock: any MonotonicTimeSource
 
   /// - Parameters:
   ///   - options: how to connect to the broker; the will, the subscriptions and the identifier are replaced
   ///   - viewer: the viewer's name at the hub, different for each viewer
-  init(_ options: MQTTOptions, _ topics: HubTopics, viewer: String) {
+  init(_ options: MQTTOptions, _ topics: HubTopics, viewer: String, clock: any MonotonicTimeSource) {
+    self.clock = clock
     var options = options
     topic = topics.interest(of: viewer)
     options.identifier = "sensorhub-" + viewer.replacing("/", with: "-")
@@ -97,12 +104,12 @@ final class FleetView: Sendable {
   /// Requests states until the returned lease is cancelled. Call this once.
   func begin(_ receive: @escaping @Sendable (News) -> Void) -> Subscription {
     do throws(MQTTError) {
-      try connection.start { [topics] event in
+      try connection.start { [topics, clock] event in
         switch event {
         case .received(topics.states, let payload, _, _):
           // Any client may publish on this topic, and the fixes that other viewers requested are not for this viewer.
           guard FleetHub.Report.last.isSound(payload), RequestedFixReport.outcome(payload) == nil else { return }
-          receive(.state(payload.filter { $0 >= 0x20 }, MonotonicClock().now))
+          receive(.state(payload.filter { $0 >= 0x20 }, clock.now))
         case .disconnected(let reason): receive(.error("the broker cannot be reached: \(reason)"))
         case .refused(let reason): receive(.error("the broker does not let you subscribe: \(reason)"))
         case .notTaken(let refusal): receive(.error("the broker does not accept \(refusal)"))
@@ -113,9 +120,12 @@ final class FleetView: Sendable {
       receive(.error(error.description))
     }
     say()
-    let renewals = MonotonicClock().ticks(every: FleetView.expiry / 2).subscribe(
+    let renewals = clock.ticks(every: FleetView.expiry / 2).subscribe(
       as: "fleet", receiveValue: { [self] _ in say() })
+    // The age of the last state would not include the suspend, so this takes its place for viewers that come later.
+    let resuming = clock.onResume { _ in receive(.error("no state since this computer was suspended")) }
     return Subscription { [connection] in
+      resuming.end()
       renewals.cancel()
       connection.end()
     }
