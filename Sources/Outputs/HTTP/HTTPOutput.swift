@@ -1,3 +1,4 @@
+import Glibc
 import Guarding
 import Hub
 import NIOPosix
@@ -22,11 +23,21 @@ public final class HTTPOutput: Service {
   /// The holds. They survive a change of the board file as long as the new one has a web port, through which clients
   /// can end them.
   private let holds: DeviceHolds
+  private let startThread: @Sendable (@escaping @Sendable () -> Void) -> Int32
 
-  public init(host: HubHost, sink: JournalSink, budget: DescriptorBudget) {
+  public convenience init(host: HubHost, sink: JournalSink, budget: DescriptorBudget) {
+    self.init(host: host, sink: sink, budget: budget) { DetachedThread.start("web port", $0) }
+  }
+
+  /// - Parameter startThread: starts a thread, and returns 0 or an error number
+  init(
+    host: HubHost, sink: JournalSink, budget: DescriptorBudget,
+    startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32
+  ) {
     self.host = host
     self.sink = sink
     self.budget = budget
+    self.startThread = startThread
     holds = DeviceHolds(host: host)
   }
 
@@ -36,7 +47,7 @@ public final class HTTPOutput: Service {
     await withGracefulShutdownHandler {
       // The group is made for the first port and kept. Shutting down an event loop starts Dispatch, which would then
       // wake an idle hub again and again.
-      lazy var group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+      var group: MultiThreadedEventLoopGroup?
       var present: HTTPServing?
       for await board in boards {
         let offer = offer(of: board)
@@ -48,10 +59,12 @@ public final class HTTPOutput: Service {
         await present?.end()
         // This comes last, because a client may have requested a hold while its connection was being closed.
         if offer == nil { holds.releaseAll() }
-        present = offer.map { offer in
-          HTTPServing("dashboard", offer, places: budget.http, traffic: host.traffic, sink: sink, on: group) {
-            HubRoutes.all(host, holds, $0, hasToken: offer.token != nil)
-          }
+        present = nil
+        guard let offer else { continue }
+        if group == nil { group = makeGroup(for: offer) }
+        guard let group else { continue }
+        present = HTTPServing("dashboard", offer, places: budget.http, traffic: host.traffic, sink: sink, on: group) {
+          HubRoutes.all(host, holds, $0, hasToken: offer.token != nil)
         }
       }
       await present?.end()
@@ -60,6 +73,22 @@ public final class HTTPOutput: Service {
       queue.finish()
     }
     subscription.cancel()
+  }
+
+  /// Makes the group with its thread; `nil` if the system has no thread left, which is logged.
+  private func makeGroup(for offer: Offer) -> MultiThreadedEventLoopGroup? {
+    // The library ends the whole process if it cannot start its thread. Another thread shows first whether it can.
+    let hasRun = WakeSignal()
+    let error = startThread { hasRun.raise() }
+    guard error != 0 else {
+      if hasRun.fileDescriptor >= 0 { hasRun.wait() }
+      return MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    }
+    sink.write(
+      .warning,
+      "the dashboard is not served on \(offer.port.endpoint): cannot start a thread: \(String(cString: strerror(error)))"
+        + "; reload the board file to try again")
+    return nil
   }
 
   /// The board file's settings; `nil` without a port, or if the token cannot be read, which is logged.
