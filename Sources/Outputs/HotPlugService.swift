@@ -37,7 +37,7 @@ public final class HotPlugService: Service {
       }
     }
     if error != 0 { sink.write(.warning, "cannot start a thread to watch for plugged-in devices") }
-    try? await gracefulShutdown()
+    await untilShutdown()
     stop.set()
   }
 

@@ -80,7 +80,7 @@ struct HubService: Sendable {
       onTerminate: { [host] in
         // Switch the devices off before anything else, so that no line stays high while clients are being disconnected.
         host.shutDown()
-        if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } }
+        if let group = group.withLock({ $0 }) { group.triggersShutdown() }
       },
       onReload: { await reloader.reload() })
     supplyTimes?.restore(to: hub.machine)

@@ -38,7 +38,7 @@ struct SensorHub: ParsableCommand {
       if let command = command as? Run {
         try command.requireChoice()
         let service = try HubService(board: command.board, socket: command.socket, writesState: command.journalState)
-        try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await service.run() }
+        await withTaskExecutorPreference(SingleThreadExecutor.shared) { await runToEnd(service) }
       } else if let command = command as? Calibrate {
         try requireThread()
         try await withTaskExecutorPreference(SingleThreadExecutor.shared) { try await command.calibrate() }
@@ -52,19 +52,33 @@ struct SensorHub: ParsableCommand {
         try command.run()
       }
       try Terminal.requireWritten()
-    } catch let error as CommandError {
-      exit(with: error)
-    } catch let error as RecordingError {
-      exit(with: CommandError(error))
     } catch {
-      // The parser repeats arguments unchanged. They may come from a script and contain any characters, so make them
-      // printable.
-      let message = fullMessage(for: error)
-      let code = exitCode(for: error)
-      guard code != .success, Text.printableLines(message) != message else { exit(withError: error) }
-      Terminal.standardError(message)
-      exit(withError: code)
+      end(with: error)
     }
+  }
+
+  /// Runs the hub, and ends the process on the thread of all tasks. To continue on the main thread's queue would take
+  /// one of Dispatch's threads, and the system may have no thread left.
+  private static func runToEnd(_ service: HubService) async {
+    do {
+      try await service.run()
+      try Terminal.requireWritten()
+    } catch {
+      end(with: error)
+    }
+    Glibc.exit(EXIT_SUCCESS)
+  }
+
+  private static func end(with error: any Error) -> Never {
+    if let error = error as? CommandError { exit(with: error) }
+    if let error = error as? RecordingError { exit(with: CommandError(error)) }
+    // The parser repeats arguments unchanged. They may come from a script and contain any characters, so make them
+    // printable.
+    let message = fullMessage(for: error)
+    let code = exitCode(for: error)
+    guard code != .success, Text.printableLines(message) != message else { exit(withError: error) }
+    Terminal.standardError(message)
+    exit(withError: code)
   }
 
   private static func requireThread() throws {

@@ -1,5 +1,6 @@
 import Guarding
 import Publishing
+import ServiceLifecycle
 
 /// Runs Swift's tasks on one separate thread, which sleeps while there is no task to run.
 ///
@@ -47,5 +48,15 @@ final class SingleThreadExecutor: TaskExecutor {
       }
       for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
+  }
+}
+
+extension ServiceGroup {
+  /// Ends the services, from any thread. Returns at once.
+  ///
+  /// The task runs on the thread of all tasks. A task without this preference would need one of Dispatch's threads,
+  /// and the system may have no thread left.
+  nonisolated func triggersShutdown() {
+    Task(executorPreference: SingleThreadExecutor.shared) { await self.triggerGracefulShutdown() }
   }
 }

@@ -13,14 +13,20 @@ struct Watchdog: Service {
   let usageHistories: UsageHistoryKeeper?
 
   func run() async throws {
-    let clock = MonotonicClock()
-    // Return when cancelled: an error would make the whole service fail.
-    try? await cancelWhenGracefulShutdown {
-      while true {
-        if !supervisor.isHopeless { ServiceManager.watchdogPing() }
-        usageHistories?.updateEnergy()
-        try await clock.sleep(until: clock.now + interval, tolerance: interval / 10)
-      }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await ping() }
+      group.addTask { await untilShutdown() }
+      await group.next()
+      group.cancelAll()
     }
+  }
+
+  /// Sends pings until the task is cancelled.
+  private func ping() async {
+    let clock = MonotonicClock()
+    repeat {
+      if !supervisor.isHopeless { ServiceManager.watchdogPing() }
+      usageHistories?.updateEnergy()
+    } while (try? await clock.sleep(until: clock.now + interval, tolerance: interval / 10)) != nil
   }
 }

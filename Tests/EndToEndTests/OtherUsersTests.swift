@@ -279,6 +279,39 @@ final class OtherUsersTests {
     #expect(hub.stop() == 0)
   }
 
+  // MARK: Scarce threads
+
+  /// Starts a hub whose user may have a number of threads.
+  private func hub(threads limit: Int) -> Program {
+    let own = "\(folder)/threads-\(limit)"
+    #expect(mkdir(own, 0o755) == 0 && OtherUser.give(own))
+    HubProcess.write(HubProcess.simulatedBoard(""), to: "\(own)/board.json5")
+    return OtherUser.program(
+      [
+        "--nproc=\(limit)", Program.sensorhub, "run", "--no-journal-state", "--board", "\(own)/board.json5", "--socket",
+        "\(own)/hub.sock",
+      ], path: "/usr/bin/prlimit", environment: ["STATE_DIRECTORY=\(own)"])
+  }
+
+  @Test func `a hub without a thread that it cannot do without does not start`() {
+    for (limit, name) in [(1, "timers"), (2, "tasks")] {
+      let hub = hub(threads: limit)
+      #expect(hub.wait() == 69)
+      #expect(hub.standardError.contains("cannot start a thread for \(name): "), "\(hub.standardError)")
+    }
+  }
+
+  @Test func `a signal ends a hub that gets no further thread`() {
+    // The main thread, and the threads for timers, tasks, the log, signals, clients and hot-plugging.
+    let hub = hub(threads: 7)
+    #expect(hub.logs("state on"), "\(hub.standardError)")
+    // Ready does not mean that all services have started.
+    #expect(eventually { Files.names(in: "/proc/\(hub.pid)/task").count == 7 }, "\(hub.standardError)")
+    hub.send(SIGTERM)
+    #expect(hub.wait() == 0, "\(hub.standardError)")
+    #expect(hub.standardError.contains("stopped; all power lines are off"), "\(hub.standardError)")
+  }
+
   // MARK: Making safe
 
   @Test func `safe works on a board next to a hub that uses other devices`() {

@@ -56,7 +56,7 @@ public final class AnnouncementOutput: Service {
 
   public func run() async throws {
     let hubs = host.hub.registry.subscribe(as: "announcements", receiveValue: { [self] in announce($0.board) })
-    try? await gracefulShutdown()
+    await untilShutdown()
     hubs.cancel()
     replace(with: Present())
   }

@@ -33,7 +33,7 @@ public final class ChronyOutput: Service {
           return present
         }?.cancel()
       })
-    try? await gracefulShutdown()
+    await untilShutdown()
     boards.cancel()
     present.withLock { $0 }?.cancel()
   }

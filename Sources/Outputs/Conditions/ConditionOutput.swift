@@ -18,7 +18,7 @@ public final class ConditionOutput: Service {
     let lines = host.conditions.changes.subscribe(as: "journal", receiveValue: { log.receive($0) })
     let boards = host.hub.registry.subscribe(
       as: "conditions", receiveValue: { [host] in host.conditions.follow($0.monitors) })
-    try? await gracefulShutdown()
+    await untilShutdown()
     boards.cancel()
     lines.cancel()
     host.conditions.end()

@@ -38,7 +38,7 @@ public final class CorrectionsOutput: Service {
 
   public func run() async throws {
     let hubs = begin()
-    try? await gracefulShutdown()
+    await untilShutdown()
     hubs.cancel()
     end()
   }

@@ -30,7 +30,7 @@ public final class FenceOutput: Service {
           host?.fenceEvents.send(status)
         }
       })
-    try? await gracefulShutdown()
+    await untilShutdown()
     hubs.cancel()
     host.fences.end()
   }

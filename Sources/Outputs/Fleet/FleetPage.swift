@@ -62,7 +62,7 @@ public final class FleetPage: Service {
       FleetRoutes(directory: directory, views: views, broker: broker.host, streams: streams).all
     }
     let isOpen = await serving.isOpen
-    if isOpen { try? await gracefulShutdown() }
+    if isOpen { await untilShutdown() }
     await serving.end()
     directory.end()
     if !isOpen { throw Failure.notServed }

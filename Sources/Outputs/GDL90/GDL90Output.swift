@@ -35,7 +35,7 @@ public final class GDL90Output: Service {
 
   public func run() async throws {
     let hubs = host.hub.registry.subscribe(as: "gdl90", receiveValue: { [self] in serve($0.board) })
-    try? await gracefulShutdown()
+    await untilShutdown()
     hubs.cancel()
     replace(with: nil)
   }

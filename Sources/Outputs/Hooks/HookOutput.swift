@@ -61,7 +61,7 @@ public final class HookOutput: Service {
     let fences = host.fences.changes.subscribe(
       as: "hooks", receiveValue: { [weak self] in self?.forgetFences(but: $0) })
     let boards = host.hub.registry.subscribe(as: "hooks", receiveValue: { [weak self] _ in self?.follow() })
-    try? await gracefulShutdown()
+    await untilShutdown()
     boards.cancel()
     fences.cancel()
     events.cancel()

@@ -41,7 +41,7 @@ public final class JournalOutput: Service {
         present.withLock { $0 = perBoard }
       }
     ).store(in: lifetime)
-    try? await gracefulShutdown()
+    await untilShutdown()
     lifetime.end()
     present.withLock { $0 }?.end()
   }

@@ -33,7 +33,7 @@ public final class FleetOutput: Service {
 
   public func run() async throws {
     let hubs = host.hub.registry.subscribe(as: "mqtt", receiveValue: { [self] _ in serve(host.hub) })
-    try? await gracefulShutdown()
+    await untilShutdown()
     hubs.cancel()
     let session = state.withLock { state in
       state.isOver = true

@@ -27,7 +27,7 @@ public final class NMEADatagramOutput: Service {
 
   public func run() async throws {
     let hubs = host.hub.registry.subscribe(as: "datagrams", receiveValue: { [self] in serve($0.board) })
-    try? await gracefulShutdown()
+    await untilShutdown()
     hubs.cancel()
     replace(with: nil)
   }

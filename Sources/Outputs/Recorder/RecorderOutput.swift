@@ -54,7 +54,7 @@ public final class RecorderOutput: Service {
   }
 
   public func run() async throws {
-    try? await gracefulShutdown()
+    await untilShutdown()
     let boards = state.withLock { $0.boards }
     boards?.cancel()
     let last = state.withLock { state in

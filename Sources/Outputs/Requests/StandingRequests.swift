@@ -64,7 +64,7 @@ public final class StandingRequestOutput: Service {
   public func run() async throws {
     let hubs = host.hub.registry.subscribe(
       as: "requests", receiveValue: { [host] in host.requests.follow($0.board, on: host) })
-    try? await gracefulShutdown()
+    await untilShutdown()
     hubs.cancel()
     host.requests.end()
   }

@@ -127,11 +127,15 @@ public final class StreamServer: Service {
       hasEnded.value = true
     }
     guard error == 0 else { throw SocketError.system(path: path.state, doing: "starting a thread for", errno: error) }
-    try? await gracefulShutdown()
+    await untilShutdown()
     boards.cancel()
     stop.set()
-    // This is a separate task, because the sockets must be closed and removed even if the current task is cancelled.
-    await Task { [hasEnded] in for await ended in hasEnded.readOnly.values(as: "clients") where ended { break } }.value
+    // The wait does not end if the task is cancelled, because the sockets must be closed and removed.
+    let waiting = Lifetime()
+    await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+      hasEnded.readOnly.subscribe(as: "clients", receiveValue: { if $0 { continuation.resume() } }).store(in: waiting)
+    }
+    waiting.end()
   }
 
   private func serve() {

@@ -77,7 +77,7 @@ struct FleetList: ParsableCommand {
     }
     let group = Guarded<ServiceGroup?>(nil)
     let signals = try SignalListener(
-      onTerminate: { if let group = group.withLock({ $0 }) { Task { await group.triggerGracefulShutdown() } } },
+      onTerminate: { if let group = group.withLock({ $0 }) { group.triggersShutdown() } },
       onReload: {})
     let services = ServiceGroup(
       services: [signals, page], logger: Logger(label: "sensorhub") { _ in SwiftLogNoOpLogHandler() })

@@ -106,6 +106,6 @@ private final class ReplayedGroup: Sendable {
       state.isEnding = true
       return state.group
     }
-    if let group { Task { await group.triggerGracefulShutdown() } }
+    if let group { group.triggersShutdown() }
   }
 }
