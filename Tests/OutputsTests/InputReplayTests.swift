@@ -217,7 +217,8 @@ private final class LiveFusion: Sendable {
   private func record(_ hub: Hub) {
     let before = recording.withLock { $0 }
     parts.withLock { $0.append(Part(board: hub.board)) }
-    let new = hub.record(to: PartRecorder(append: { [self] in append($0) }), as: "test", wakes: true, continuing: before)
+    let new = hub.record(
+      to: PartRecorder(append: { [self] in append($0) }), as: "test", wakes: true, continuing: before)
     recording.withLock { $0 = new }
   }
 
