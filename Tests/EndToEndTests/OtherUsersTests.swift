@@ -284,13 +284,14 @@ final class OtherUsersTests {
   /// Starts a hub whose user may have a number of threads.
   private func hub(threads limit: Int) -> Program {
     let own = "\(folder)/threads-\(limit)"
-    #expect(mkdir(own, 0o755) == 0 && OtherUser.give(own))
+    let user = OtherUser.alone()
+    #expect(mkdir(own, 0o755) == 0 && OtherUser.give(own, to: user))
     HubProcess.write(HubProcess.simulatedBoard(""), to: "\(own)/board.json5")
     return OtherUser.program(
       [
         "--nproc=\(limit)", Program.sensorhub, "run", "--no-journal-state", "--board", "\(own)/board.json5", "--socket",
         "\(own)/hub.sock",
-      ], path: "/usr/bin/prlimit", environment: ["STATE_DIRECTORY=\(own)"])
+      ], path: "/usr/bin/prlimit", as: user, environment: ["STATE_DIRECTORY=\(own)"])
   }
 
   @Test func `a hub without a thread that it cannot do without does not start`() {

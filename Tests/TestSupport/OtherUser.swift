@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// Another user of this machine, for tests of attacks between users.
 public enum OtherUser {
@@ -10,6 +11,12 @@ public enum OtherUser {
   /// User numbers that are in no user database, and that no other test run uses.
   public static let mallory = 1_900_000_000 + UInt32(getpid()) * 2
   public static let victim = mallory + 1
+  private static let lastOwn = Atomic<UInt32>(0)
+
+  /// A user that nothing else runs as, for limits that count all processes of a user.
+  public static func alone() -> UInt32 {
+    1_920_000_000 + UInt32(getpid()) * 16 + lastOwn.wrappingAdd(1, ordering: .relaxed).newValue
+  }
 
   public struct LacksRoot: Error, CustomStringConvertible {
     public var description: String {
