@@ -88,6 +88,36 @@ struct FusionRunTests {
     #expect(recorder.inputs.values.map(\.input.name) == ["begin", "air", "air", "begin"])
   }
 
+  @Test func `a reload does not keep a warning that no longer applies`() throws {
+    let (ahead, astern) = ("[[1, 0, 0], [0, 1, 0], [0, 0, 1]]", "[[-1, 0, 0], [0, -1, 0], [0, 0, 1]]")
+    func devices(mount: String) -> String {
+      """
+      imu: { driver: 'mpu-6050', bus: 'nowhere', mount: \(mount) }, baro: { driver: 'bme280', bus: 'nowhere' }
+      """
+    }
+    let hub = try hub(devices(mount: ahead))
+    let watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
+    defer { watch.cancel() }
+    let monitor = try #require(hub.monitors.first { $0.id == "baro" })
+    // The pressure at 5,570 m, higher than any settlement.
+    measure(50_000)
+    #expect(monitor.status.warning?.contains("impossible for air") == true)
+    hub.exchangeBoard(for: try board(devices(mount: astern)))
+    #expect(hub.monitors.contains { $0 === monitor })
+    clock.advance(by: .seconds(1))
+    measure(100_000)
+    #expect(monitor.status.warning == nil)
+    // A device that is no longer fused gives no input that could withdraw the warning.
+    hub.exchangeBoard(for: try board(devices(mount: ahead)))
+    clock.advance(by: .seconds(1))
+    measure(50_000)
+    #expect(monitor.status.warning != nil)
+    let text = "{ name: 'test', fusion: { devices: ['imu'] }, devices: { \(devices(mount: ahead)) } }"
+    hub.exchangeBoard(for: try Board(json5: Array(text.utf8), file: "test"))
+    #expect(hub.monitors.contains { $0 === monitor })
+    #expect(monitor.status.warning == nil)
+  }
+
   @Test func `an epoch that ended with a silence is replayed with the instant of that silence`() throws {
     let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
     let epochs = Recorder<MonotonicInstant>()

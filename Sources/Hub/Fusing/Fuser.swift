@@ -82,6 +82,9 @@ public struct Fuser: Sendable {
     }
   }
 
+  /// Whether a device's measurements may be fused.
+  func fuses(_ place: Int) -> Bool { devices[place] != nil }
+
   /// The last time that a receiver stated.
   public var statedTime: FusionKnowledge.StatedTime? { knowledge.time }
 

@@ -27,8 +27,8 @@ public final class FusionLog: Sendable {
     var run: ActivationContext<FusedState, Never>?
     /// The monitors, by place in the board's list.
     var monitors: [DeviceMonitor]
-    /// Why each device is not fused, as last reported to its monitor, by place in the board's list.
-    var told: [String?]
+    /// Why devices are not fused, as last reported to their monitors.
+    var told: [Finding] = []
     /// Counts the boards, so that inputs of an earlier board's devices are recognized.
     var boardNumber = 0
     /// Whether boards are being exchanged.
@@ -49,7 +49,22 @@ public final class FusionLog: Sendable {
       fuser = Fuser(board)
       at = instant
       self.monitors = monitors
-      told = Array(repeating: nil, count: board.devices.count)
+    }
+
+    /// Takes the devices of the next board. A finding about a device that is fused as before stays until an input
+    /// withdraws it.
+    ///
+    /// - Returns: the findings to withdraw at once, because their devices are not fused any more
+    mutating func follow(_ monitors: [DeviceMonitor], fusedBy fuser: Fuser) -> [Finding] {
+      self.monitors = monitors
+      let kept = told.filter { finding in monitors.contains { $0 === finding.monitor } }
+      told = kept.filter { finding in
+        monitors.indices.contains { monitors[$0] === finding.monitor && fuser.fuses($0) }
+      }
+      let fused = told
+      return kept.filter { finding in !fused.contains { $0.monitor === finding.monitor } }.map {
+        Finding(monitor: $0.monitor, subject: $0.subject, text: nil)
+      }
     }
   }
 
@@ -58,6 +73,8 @@ public final class FusionLog: Sendable {
     var monitor: DeviceMonitor
     var subject: DeviceWarnings.Subject
     var text: String?
+
+    func report() { monitor.setWarning(about: subject, text) }
   }
 
   /// Actions for the time after the lock is released.
@@ -119,25 +136,21 @@ public final class FusionLog: Sendable {
   func suspend(for board: Board, monitors: [DeviceMonitor], continues: Bool, isSameSource: Bool) {
     let now = clock.now
     let fuser = Fuser(board)
-    let (hasFusionRun, hasLastState) = state.withLock { state in
+    let (hasFusionRun, hasLastState, withdrawn) = state.withLock { state in
       (state.wasWanted, state.beginsAgain) = (state.isWanted, false)
       state.isSuspended = true
       state.boardNumber += 1
-      let old = state.monitors
-      state.monitors = monitors
-      if continues, fuser.isSetUp(like: state.fuser) {
-        for place in monitors.indices where monitors[place] !== old[place] { state.told[place] = nil }
-        return (false, false)
-      }
+      let withdrawn = state.follow(monitors, fusedBy: fuser)
+      if continues, fuser.isSetUp(like: state.fuser) { return (false, false, withdrawn) }
       let run = FusionRun(isUnderWay: false, since: max(now, state.at))
       let hasFusionRun = state.fuser.isUnderWay && fusionRun.stage(run)
       state.fuser = fuser
-      state.told = Array(repeating: nil, count: board.devices.count)
       state.remembered = isSameSource ? lastState.value?.remembering(state.remembered) : nil
-      return (hasFusionRun, !isSameSource && lastState.stage(nil))
+      return (hasFusionRun, !isSameSource && lastState.stage(nil), withdrawn)
     }
     if hasFusionRun { fusionRun.deliver() }
     if hasLastState { lastState.deliver() }
+    for finding in withdrawn { finding.report() }
   }
 
   /// Takes inputs again. If a client wants states and the run has ended, another one begins.
@@ -255,10 +268,12 @@ public final class FusionLog: Sendable {
 
   /// The reason why a device is not fused, if it has changed.
   private static func news(of place: Int, about subject: DeviceWarnings.Subject, _ state: inout State) -> Finding? {
-    let text = state.fuser.finding(of: place)
-    guard text != state.told[place] else { return nil }
-    state.told[place] = text
-    return Finding(monitor: state.monitors[place], subject: subject, text: text)
+    let finding = Finding(monitor: state.monitors[place], subject: subject, text: state.fuser.finding(of: place))
+    let index = state.told.firstIndex { $0.monitor === finding.monitor }
+    if finding.text == index.flatMap({ state.told[$0].text }) { return nil }
+    if let index { state.told.remove(at: index) }
+    if finding.text != nil { state.told.append(finding) }
+    return finding
   }
 
   private func finish(_ pending: Pending, _ input: FusionInput) {
@@ -266,7 +281,7 @@ public final class FusionLog: Sendable {
     if pending.hasFusionRun { fusionRun.deliver() }
     if pending.hasLastState { lastState.deliver() }
     pending.run?.deliver()
-    if let finding = pending.finding { finding.monitor.setWarning(about: finding.subject, finding.text) }
+    pending.finding?.report()
   }
 
   /// Passes each input with its instant to the observer, on the thread that took the input. Inputs may come slightly
