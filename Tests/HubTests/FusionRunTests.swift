@@ -59,14 +59,15 @@ struct FusionRunTests {
   }
 
   @Test func `a reload ends the fusion's run only if it changes what is fused`() throws {
-    func devices(mount: String, barometerHz: Int) -> String {
+    func devices(mount: String, rateHz: Int) -> String {
       """
       gps: { driver: 'nmea', port: 'nowhere' }, imu: { driver: 'mpu-6050', bus: 'nowhere', mount: \(mount) },
-      baro: { driver: 'bme280', bus: 'nowhere', rateHz: \(barometerHz) }
+      baro: { driver: 'bme280', bus: 'nowhere', rateHz: \(rateHz) },
+      meter: { driver: 'ina226', bus: 'nowhere', rateHz: \(rateHz) }
       """
     }
     let (ahead, astern) = ("[[1, 0, 0], [0, 1, 0], [0, 0, 1]]", "[[-1, 0, 0], [0, -1, 0], [0, 0, 1]]")
-    let hub = try hub(devices(mount: ahead, barometerHz: 5))
+    let hub = try hub(devices(mount: ahead, rateHz: 5))
     let recorder = InputRecorder()
     let recording = hub.record(to: recorder, as: "test", wakes: true)
     let states = Recorder<FusedState>()
@@ -75,7 +76,7 @@ struct FusionRunTests {
     clock.advance(by: .seconds(1))
     measure(100_000)
     let run = hub.fusionRun.value
-    hub.exchangeBoard(for: try board(devices(mount: ahead, barometerHz: 10)))
+    hub.exchangeBoard(for: try board(devices(mount: ahead, rateHz: 10)))
     let next = hub.record(to: recorder, as: "test", wakes: true, continuing: recording)
     defer { next.end() }
     #expect(run.isUnderWay && hub.fusionRun.value == run)
@@ -83,7 +84,7 @@ struct FusionRunTests {
     measure(100_001)
     #expect(states.values.map { $0.air?.value.pressurePascals } == [100_000, 100_001])
     #expect(recorder.inputs.values.map(\.input.name) == ["begin", "air", "air"])
-    hub.exchangeBoard(for: try board(devices(mount: astern, barometerHz: 10)))
+    hub.exchangeBoard(for: try board(devices(mount: astern, rateHz: 10)))
     #expect(hub.fusionRun.value.isUnderWay && hub.fusionRun.value.since > run.since)
     #expect(recorder.inputs.values.map(\.input.name) == ["begin", "air", "air", "begin"])
   }

@@ -101,9 +101,12 @@ extension SupplySample: PlacedSample {
   }
 
   public static func warnsAlike(_ one: Placement, _ other: Placement) -> Bool { one.lowVolts == other.lowVolts }
+
+  /// The current through a resistor in the measured line; positive if it flows to the load.
+  func amperes(throughOhms ohms: Double) -> Double { shuntVolts / ohms }
 }
 
 extension PolledDescription<SupplySample> {
   /// The current; positive if it flows to the load.
-  public func amperes(_ sample: SupplySample) -> Double { sample.shuntVolts / placement.shuntOhms }
+  public func amperes(_ sample: SupplySample) -> Double { sample.amperes(throughOhms: placement.shuntOhms) }
 }

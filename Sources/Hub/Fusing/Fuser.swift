@@ -19,7 +19,7 @@ public struct Fuser: Sendable {
     case imu(InertialCalibration, MountMatrix, interval: Double)
     case magnetometer(InertialCalibration, MountMatrix)
     case barometer
-    case supplyMonitor(SupplyMonitorDescription)
+    case supplyMonitor(shuntOhms: Double)
   }
 
   private static let wrongPressure =
@@ -78,7 +78,7 @@ public struct Fuser: Sendable {
       .imu(imu.calibration.values, imu.calibration.mount ?? imu.mount, interval: 1 / imu.rateHz)
     case .magnetometer(let magnetometer): .magnetometer(magnetometer.calibration.values, magnetometer.placement)
     case .barometer: .barometer
-    case .supplyMonitor(let monitor): .supplyMonitor(monitor)
+    case .supplyMonitor(let monitor): .supplyMonitor(shuntOhms: monitor.placement.shuntOhms)
     }
   }
 
@@ -189,8 +189,8 @@ public struct Fuser: Sendable {
   }
 
   private mutating func take(_ sample: SupplySample, of place: Int) -> Bool {
-    guard case .supplyMonitor(let monitor)? = device(place) else { return false }
-    let supply = FusedState.Supply(volts: sample.volts, amperes: monitor.amperes(sample))
+    guard case .supplyMonitor(let shuntOhms)? = device(place) else { return false }
+    let supply = FusedState.Supply(volts: sample.volts, amperes: sample.amperes(throughOhms: shuntOhms))
     estimator.update(supply: supply, at: sample.at, from: DeviceSet(place))
     return true
   }
