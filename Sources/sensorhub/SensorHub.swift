@@ -72,6 +72,7 @@ struct SensorHub: ParsableCommand {
   private static func end(with error: any Error) -> Never {
     if let error = error as? CommandError { exit(with: error) }
     if let error = error as? RecordingError { exit(with: CommandError(error)) }
+    if let error = error as? SocketError { exit(with: CommandError(error)) }
     // The parser repeats arguments unchanged. They may come from a script and contain any characters, so make them
     // printable.
     let message = fullMessage(for: error)

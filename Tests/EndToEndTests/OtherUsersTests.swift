@@ -302,6 +302,13 @@ final class OtherUsersTests {
     }
   }
 
+  @Test func `a hub without a thread for its clients ends with an exit code and a reason`() {
+    // The main thread, and the threads for timers, tasks, the log and signals.
+    let hub = hub(threads: 5)
+    #expect(hub.wait() == 74)
+    #expect(hub.standardError.contains("sensorhub: starting a thread for "), "\(hub.standardError)")
+  }
+
   @Test func `a signal ends a hub that gets no further thread`() {
     // The main thread, and the threads for timers, tasks, the log, signals, clients and hot-plugging.
     let hub = hub(threads: 7)
