@@ -67,8 +67,9 @@ public final class DeviceRegistry: Sendable {
     return receiver != nil && receiver === other.receivers.candidates.first?.reader && imu === other.imu
   }
 
-  /// Whether the fusion's estimate for other devices continues with these: the fused receivers and inertial sensors are
-  /// the same, and so are the chips of other kinds, perhaps with another rate.
+  /// Whether the fused devices are those of another board: the same readers of receivers and inertial sensors, and the
+  /// same chips of other kinds, whose readers may differ. The estimate continues if the settings of the fusion are equal
+  /// too, which `FusionLog` compares.
   func continuesFusion(of other: DeviceRegistry) -> Bool {
     fused.elementsEqual(other.fused) { new, old in
       switch new.description.kind {

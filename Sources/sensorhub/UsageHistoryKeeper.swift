@@ -47,7 +47,7 @@ final class UsageHistoryKeeper: Sendable {
   private let state = Guarded(State())
   /// Serializes writes.
   private let disk = Guarded(())
-  private let hubs = Lifetime()
+  private let boards = Lifetime()
   private let devices = Guarded(Lifetime())
 
   /// - Parameter folder: the folder, which is made if it is missing
@@ -66,7 +66,8 @@ final class UsageHistoryKeeper: Sendable {
     lock()
     restore()
     state.withLock { $0.writtenAt = machine.clock.now }
-    host.hub.registry.subscribe(as: "usage history", receiveValue: { [weak self] in self?.follow($0) }).store(in: hubs)
+    host.hub.registry.subscribe(as: "usage history", receiveValue: { [weak self] in self?.follow($0) }).store(
+      in: boards)
   }
 
   /// Locks the folder. Without the lock, two hubs would overwrite each other's usage histories.
@@ -219,7 +220,7 @@ final class UsageHistoryKeeper: Sendable {
 
   /// Writes the file after all devices are off.
   func end() {
-    hubs.end()
+    boards.end()
     devices.withLock { $0 }.end()
     let next = state.withLock { state in
       state.isOver = true

@@ -55,9 +55,9 @@ public final class AnnouncementOutput: Service {
   }
 
   public func run() async throws {
-    let hubs = host.hub.registry.subscribe(as: "announcements", receiveValue: { [self] in announce($0.board) })
+    let boards = host.hub.registry.subscribe(as: "announcements", receiveValue: { [self] in announce($0.board) })
     await untilShutdown()
-    hubs.cancel()
+    boards.cancel()
     replace(with: Present())
   }
 

@@ -26,7 +26,7 @@ public final class BackgroundCalibration: Sendable {
   private let host: HubHost
   private let sink: JournalSink
   private let state = Guarded(State())
-  private let hubs = Lifetime()
+  private let boards = Lifetime()
   private let devices = Guarded(Lifetime())
 
   public init(host: HubHost, sink: JournalSink) {
@@ -38,11 +38,11 @@ public final class BackgroundCalibration: Sendable {
   public func begin() {
     guard host.calibrations != nil else { return }
     host.hub.registry.subscribe(as: "calibration", receiveValue: { [weak self] in self?.follow($0.board) }).store(
-      in: hubs)
+      in: boards)
   }
 
   public func end() {
-    hubs.end()
+    boards.end()
     devices.withLock { $0 }.end()
   }
 

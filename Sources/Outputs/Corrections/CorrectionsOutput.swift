@@ -37,9 +37,9 @@ public final class CorrectionsOutput: Service {
   }
 
   public func run() async throws {
-    let hubs = begin()
+    let boards = begin()
     await untilShutdown()
-    hubs.cancel()
+    boards.cancel()
     end()
   }
 

@@ -22,7 +22,7 @@ public final class FenceOutput: Service {
   }
 
   public func run() async throws {
-    let hubs = host.hub.registry.subscribe(
+    let boards = host.hub.registry.subscribe(
       as: "fences",
       receiveValue: { [host, sink, memory, file] _ in
         host.fences.follow(host.hub, memory: memory, file: file) { [weak host] status in
@@ -31,7 +31,7 @@ public final class FenceOutput: Service {
         }
       })
     await untilShutdown()
-    hubs.cancel()
+    boards.cancel()
     host.fences.end()
   }
 

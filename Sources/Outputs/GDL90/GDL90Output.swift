@@ -34,9 +34,9 @@ public final class GDL90Output: Service {
   }
 
   public func run() async throws {
-    let hubs = host.hub.registry.subscribe(as: "gdl90", receiveValue: { [self] in serve($0.board) })
+    let boards = host.hub.registry.subscribe(as: "gdl90", receiveValue: { [self] in serve($0.board) })
     await untilShutdown()
-    hubs.cancel()
+    boards.cancel()
     replace(with: nil)
   }
 

@@ -5,12 +5,12 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// When each device of the hub in service became active, and the identity of each receiver. This type only observes,
+/// When each device of the board in service became active, and the identity of each receiver. This type only observes,
 /// and wakes no device.
 final class GPSDActivations: Sendable {
   struct Activity: Sendable {
-    /// The number of hubs that have been in service. A new hub has new devices, even if their names are the same.
-    var hub = 0
+    /// Counts the boards that have been in service. Another board may have other devices with the same names.
+    var boardNumber = 0
     /// When each active device became active, by device ID.
     var since: [String: UTCTime] = [:]
     /// The identities of receivers that have reported one, by device ID.
@@ -47,7 +47,7 @@ final class GPSDActivations: Sendable {
     old.lifetime?.end()
     // Devices that are the same on both boards stay open, so they keep their times.
     change { activity in
-      activity.hub += 1
+      activity.boardNumber += 1
       func goesOn(_ id: String) -> Bool { old.monitors[id].map { $0 === monitors[id] } ?? false }
       activity.since = activity.since.filter { goesOn($0.key) }
       activity.identities = activity.identities.filter { goesOn($0.key) }
@@ -78,7 +78,7 @@ final class GPSDActivations: Sendable {
     let mustDeliver = activity.withLock { activity in
       let before = activity
       change(&activity)
-      if activity.hub == before.hub, activity.since == before.since,
+      if activity.boardNumber == before.boardNumber, activity.since == before.since,
         activity.identities == before.identities
       {
         return false

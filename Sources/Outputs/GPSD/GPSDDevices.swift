@@ -90,7 +90,7 @@ extension GPSDReport {
       let hasChanged =
         (activity.since[device.id] == nil) != (told.since[device.id] == nil)
         || activity.identities[device.id] != told.identities[device.id]
-      if activity.hub == told.hub, !hasChanged { continue }
+      if activity.boardNumber == told.boardNumber, !hasChanged { continue }
       writeDeviceObject(device, GPSDActivity(since: activity.since, cycleSeconds: cycleSeconds), to: &json)
       json.endLine()
     }

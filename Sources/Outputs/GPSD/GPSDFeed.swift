@@ -220,7 +220,7 @@ final class GPSDFeed: Sendable {
   /// Sends the devices that have changed. A new board also changes the streams, and may end the watch.
   private func send(_ activity: GPSDActivations.Activity, after told: GPSDActivations.Activity) {
     let watch = watch
-    if activity.hub != told.hub {
+    if activity.boardNumber != told.boardNumber {
       if let device = watch.device, !GPSDDevice.all(of: output.hub).contains(where: { $0.path == device }) {
         // The watched device no longer exists, so the client keeps no device awake.
         change(to: GPSDWatch())

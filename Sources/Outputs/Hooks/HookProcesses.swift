@@ -8,9 +8,9 @@ import MonotonicTime
 ///
 /// A process whose parent has ended gets another parent. This process adopts such orphans (`clinux_adopt_orphans`), and
 /// recognizes them among its children by two marks that they inherit: a variable of the environment, and the memory
-/// limit of hook programs, which they cannot raise. The limit is set just after the start, and for the processes that
-/// have started before it by their variable. The hub's other children, such as the processes of brokers' connections, have other
-/// limits.
+/// limit of hook programs, which they cannot raise. The limit is set just after the start. Processes that the program
+/// has started before that are found by the variable, and limited too. The hub's other children, such as the processes
+/// of brokers' connections, have other limits.
 ///
 /// An orphan does not show to which hook it belongs. It is ended as soon as no hook runs that ran when the orphan
 /// started, which is at most the longest time limit later. A program that removes both marks runs until the service

@@ -32,9 +32,9 @@ public final class FleetOutput: Service {
   }
 
   public func run() async throws {
-    let hubs = host.hub.registry.subscribe(as: "mqtt", receiveValue: { [self] _ in serve(host.hub) })
+    let boards = host.hub.registry.subscribe(as: "mqtt", receiveValue: { [self] _ in serve(host.hub) })
     await untilShutdown()
-    hubs.cancel()
+    boards.cancel()
     let session = state.withLock { state in
       state.isOver = true
       return state.session

@@ -26,9 +26,9 @@ public final class NMEADatagramOutput: Service {
   }
 
   public func run() async throws {
-    let hubs = host.hub.registry.subscribe(as: "datagrams", receiveValue: { [self] in serve($0.board) })
+    let boards = host.hub.registry.subscribe(as: "datagrams", receiveValue: { [self] in serve($0.board) })
     await untilShutdown()
-    hubs.cancel()
+    boards.cancel()
     replace(with: nil)
   }
 

@@ -62,10 +62,10 @@ public final class StandingRequestOutput: Service {
   public init(host: HubHost) { self.host = host }
 
   public func run() async throws {
-    let hubs = host.hub.registry.subscribe(
+    let boards = host.hub.registry.subscribe(
       as: "requests", receiveValue: { [host] in host.requests.follow($0.board, on: host) })
     await untilShutdown()
-    hubs.cancel()
+    boards.cancel()
     host.requests.end()
   }
 }

@@ -6,7 +6,7 @@ import Publishing
 
 /// The status of all devices as one JSON object.
 public enum DevicesReport {
-  /// Writes the devices of the hub in service, and the problem of the board file, if any.
+  /// Writes the devices of the board in service, and the problem of the board file, if any.
   static func write(_ host: HubHost, to json: inout JSONWriter) {
     write(host.hub.devices, and: host.conditions.ofBoard, at: host.now, to: &json)
   }
