@@ -33,8 +33,9 @@ public final class Hub: Sendable {
   /// receiver, and before the first request for the time.
   public var lastPulse: Property<PulseStatus?> { latestPulse.readOnly }
   private let latestPulse = MutableProperty<PulseStatus?>(nil)
-  /// Boards are exchanged one after the other.
-  private let exchange = Guarded(())
+  /// Boards are exchanged one after the other. Its rank stops a debug build in which a handler of `registry` exchanges
+  /// the board again, which would wait for itself.
+  private let exchange = Guarded((), rank: .boardExchange)
   private let isOver = Guarded(false)
 
   public convenience init(board: Board, hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock()) {
