@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <linux/close_range.h>
 #include <linux/pps.h>
 #include <linux/rtnetlink.h>
 #include <malloc.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 int clinux_open_pseudo_terminal(char *path, int path_size) {
   int fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -43,11 +45,50 @@ int clinux_limit_memory(uint64_t bytes) {
   return setrlimit(RLIMIT_DATA, &limit);
 }
 
-int clinux_limit_process(pid_t process, uint64_t bytes) {
-  struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
-  if (prlimit(process, RLIMIT_CORE, &none, NULL) != 0) return -1;
-  struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
-  return prlimit(process, RLIMIT_DATA, &limit, NULL);
+/// Becomes the program. Runs in the child, which shares the memory of its parent until it runs the program, so this
+/// calls only the kernel. Reports an error number and ends if the program cannot be run.
+static _Noreturn void become_limited(
+    char *const arguments[], char *const variables[], int input, int output, uint64_t bytes, int report) {
+  struct sigaction usual = {.sa_handler = SIG_DFL};
+  for (int number = 1; number < NSIG; number++) sigaction(number, &usual, NULL);
+  struct rlimit none = {.rlim_cur = 0, .rlim_max = 0}, limit = {.rlim_cur = bytes, .rlim_max = bytes};
+  // This fails if the limit of this process is lower, and the program then has that limit.
+  setrlimit(RLIMIT_DATA, &limit);
+  setrlimit(RLIMIT_CORE, &none);
+  // Linux before 5.11 cannot mark a range of descriptors.
+  if (close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) != 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+    for (rlim_t fd = STDERR_FILENO + 1; fd < limit.rlim_cur; fd++) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  sigset_t mask;
+  sigemptyset(&mask);
+  if (setpgid(0, 0) == 0 && dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+      dup2(output, STDERR_FILENO) >= 0 && sigprocmask(SIG_SETMASK, &mask, NULL) == 0)
+    execve(arguments[0], arguments, variables);
+  int error = errno;
+  _exit(write(report, &error, sizeof error) == sizeof error ? 127 : 126);
+}
+
+int clinux_spawn_limited(
+    pid_t *pid, char *const arguments[], char *const variables[], int input, int output, uint64_t bytes) {
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) return errno;
+  // No signal handler of this process may run in the child.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  *pid = vfork();
+  if (*pid == 0) become_limited(arguments, variables, input, output, bytes, report[1]);
+  int error = *pid < 0 ? errno : 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  close(report[1]);
+  if (error == 0) {
+    // The program has begun, which closed the other end, or the error waits here.
+    ssize_t count;
+    do count = read(report[0], &error, sizeof error);
+    while (count < 0 && errno == EINTR);
+    if (count > 0) waitpid(*pid, NULL, 0);
+  }
+  close(report[0]);
+  return error;
 }
 
 uint64_t clinux_data_limit(pid_t process) {

@@ -60,10 +60,12 @@ import Testing
   }
 
   @Test(arguments: [
-    // The child of a program that still runs, an orphan, and the child of an orphan.
+    // The child of a program that still runs, an orphan, and the child of an orphan; and a program without the hook's
+    // environment, which is started at once.
     "setsid sh -c 'echo $$ > \"$0\"; exec sleep 1000' \"$1\" & wait",
     "setsid sh -c 'sleep 1000 & echo $! > \"$0\"' \"$1\" & sleep 1000",
     "setsid sh -c 'setsid sh -c \"sleep 1000; true\" & echo $! > \"$0\"; sleep 1000' \"$1\" & sleep 1000",
+    "env -i setsid sh -c 'echo $$ > \"$0\"; exec sleep 1000' \"$1\" & wait",
   ])
   func `programs that leave the group of a hook command that runs too long are killed too`(_ script: String) {
     let file = "\(folder.path)/away"
@@ -95,9 +97,6 @@ import Testing
     let path = program(
       """
       #!/usr/bin/python3
-      import resource
-      # It is set just after the start.
-      while resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY: pass
       try:
           bytearray(512 << 20)
           print("had it")

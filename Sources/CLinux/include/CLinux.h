@@ -232,11 +232,14 @@ static inline void clinux_end_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKIL
 /// address space, but not the code of the executable and its libraries. Returns 0, or -1 with errno set.
 int clinux_limit_memory(uint64_t bytes);
 
-/// Limits the memory of another process of this user, and of all processes that it starts later, as
-/// `clinux_limit_memory` does. Prevents core files. Returns 0, or -1 with errno set.
-int clinux_limit_process(pid_t process, uint64_t bytes);
+/// Starts a program in a process group of its own, with the usual signals. The program inherits only two descriptors:
+/// `input`, and `output` for its output and its error output. The memory of the program, and of each process that it
+/// starts, is limited to `bytes` (RLIMIT_DATA) from the beginning, which posix_spawn(3) cannot do. They write no core
+/// files. Both lists end with NULL, and the first argument is the path. Returns 0 or an error number.
+int clinux_spawn_limited(
+    pid_t *pid, char *const arguments[], char *const variables[], int input, int output, uint64_t bytes);
 
-/// The limit that `clinux_limit_process` has set for a process of this user, in bytes; UINT64_MAX without a limit, 0 if
+/// The limit that `clinux_spawn_limited` has set for a process of this user, in bytes; UINT64_MAX without a limit, 0 if
 /// it cannot be read.
 uint64_t clinux_data_limit(pid_t process);
 

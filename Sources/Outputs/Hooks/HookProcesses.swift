@@ -8,9 +8,8 @@ import MonotonicTime
 ///
 /// A process whose parent has ended gets another parent. This process adopts such orphans (`clinux_adopt_orphans`), and
 /// recognizes them among its children by two marks that they inherit: a variable of the environment, and the memory
-/// limit of hook programs, which they cannot raise. The limit is set just after the start. Processes that the program
-/// has started before that are found by the variable, and limited too. The hub's other children, such as the processes
-/// of brokers' connections, have other limits.
+/// limit of hook programs, which they cannot raise. The variable matters if the hub's own limit is lower. The hub's
+/// other children, such as the processes of brokers' connections, have other limits.
 ///
 /// An orphan does not show to which hook it belongs. It is ended as soon as no hook runs that ran when the orphan
 /// started, which is at most the longest time limit later. A program that removes both marks runs until the service
@@ -53,29 +52,15 @@ final class HookProcesses: Sendable {
   private let running = Guarded<[Entry]>([])
   private let orphans = Guarded(())
 
-  /// Starts a program, and limits its memory.
+  /// Starts a program.
   func start(_ spawn: () -> (pid: pid_t, error: Int32)) -> (pid: pid_t, error: Int32) {
     _ = clinux_adopt_orphans()
     // Under the lock, so that a program that is not in the list yet is not taken for an orphan.
     return orphans.withLock { _ in
       let (pid, error) = spawn()
       guard error == 0 else { return (pid, error) }
-      _ = clinux_limit_process(pid, HookCommand.memoryByteLimit)
       if let entry = Entry(pid) { running.withLock { $0.append(entry) } }
-      HookProcesses.limitFirstProcesses()
       return (pid, error)
-    }
-  }
-
-  /// Limits the processes that a program has started before its own limit was set.
-  private static func limitFirstProcesses() {
-    // One of them may start another before it is limited, so search again.
-    for _ in 1...8 {
-      let unlimited = Files.names(in: "/proc").compactMap { pid_t($0) }.filter {
-        hasVariable($0) && clinux_data_limit($0) > HookCommand.memoryByteLimit
-      }
-      if unlimited.isEmpty { return }
-      for pid in unlimited { _ = clinux_limit_process(pid, HookCommand.memoryByteLimit) }
     }
   }
 
