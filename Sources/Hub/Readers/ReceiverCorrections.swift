@@ -6,7 +6,6 @@ import Publishing
 /// The corrections for a receiver while it is read. This type connects the reader and the source of corrections.
 public final class ReceiverCorrections: Sendable {
   private struct State {
-    var status: CorrectionStatus?
     var lastFix: GNSSFix?
     /// The monitor; `nil` before the receiver was first read.
     var monitor: DeviceMonitor?
@@ -16,6 +15,7 @@ public final class ReceiverCorrections: Sendable {
   public let queue = CorrectionQueue()
   private let state = Guarded(State())
   private let reading = MutableProperty(false)
+  private let noted = MutableProperty<CorrectionStatus?>(nil)
 
   init() {}
 
@@ -28,16 +28,25 @@ public final class ReceiverCorrections: Sendable {
 
   /// The present state; `nil` if no corrections are fetched.
   public var status: CorrectionStatus? {
-    let (lost, outcomes) = (queue.lostCount, queue.outcomes)
-    return state.withLock { state in
-      state.status?.lost = lost
-      state.status?.outcomes = outcomes
-      return state.status
-    }
+    var status = noted.value
+    status?.lost = queue.lostCount
+    status?.outcomes = queue.outcomes
+    return status
   }
 
+  /// The state at each report of the source; `nil` if no corrections are fetched. `status` also has the receiver's
+  /// reports.
+  public var changes: Property<CorrectionStatus?> { noted.readOnly }
+
   /// Sets the state; `nil` if no corrections are fetched.
-  public func note(_ status: CorrectionStatus?) { state.withLock { $0.status = status } }
+  public func note(_ status: CorrectionStatus?) { noted.value = status }
+
+  /// Sets the state under the caller's lock, like `MutableProperty.stage`.
+  ///
+  /// - Returns: whether the caller must call `deliver` after it has released the lock
+  public func stage(_ status: CorrectionStatus?) -> Bool { noted.stage(status) }
+
+  public func deliver() { noted.deliver() }
 
   /// Warns the receiver's owner that corrections are missing, with the reason; `nil` if there are corrections.
   public func setWarning(_ text: String?) { state.withLock { $0.monitor }?.setWarning(about: .corrections, text) }
@@ -59,7 +68,7 @@ public final class ReceiverCorrections: Sendable {
 
   func take(_ observation: borrowing GNSSObservation) {
     // Without a source of corrections, there is nothing to report.
-    guard state.withLock({ $0.status != nil }) else { return }
+    guard noted.value != nil else { return }
     let fix = observation.fix
     state.withLock { $0.lastFix = fix }
   }

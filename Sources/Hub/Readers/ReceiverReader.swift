@@ -17,6 +17,8 @@ public final class ReceiverReader: Sendable {
   /// The fusion's doubt about the receiver's position, while the receiver repeats one position although the inertial
   /// sensors measure motion.
   let receiverHealth = ReceiverHealth()
+  /// The counts of the output in all runs.
+  let counters: Property<ReceiverDecoder.Counters>
   private let outputSubject: OutputSubject<ReceivedBytes>
 
   public var monitor: DeviceMonitor { device.monitor }
@@ -28,9 +30,10 @@ public final class ReceiverReader: Sendable {
 
   init(
     _ device: DeviceReader<GNSSObservation>, speed: Property<BaudRate?>, _ identification: ReceiverIdentification,
-    outputSubject: OutputSubject<ReceivedBytes>
+    outputSubject: OutputSubject<ReceivedBytes>, _ counted: ReceiverCounters
   ) {
     self.device = device
+    counters = counted.changes
     self.speed = speed
     self.outputSubject = outputSubject
     identity = identification.present
@@ -39,6 +42,7 @@ public final class ReceiverReader: Sendable {
 
   init(_ description: ReceiverDescription, on machine: Machine) {
     let counted = ReceiverCounters()
+    counters = counted.changes
     let outputSubject = OutputSubject<ReceivedBytes>()
     self.outputSubject = outputSubject
     let identification = ReceiverIdentification()

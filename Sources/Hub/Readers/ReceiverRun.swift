@@ -1,7 +1,7 @@
 import Devices
-import Guarding
 import MonotonicTime
 import NMEA
+import Publishing
 import UBX
 
 /// The state of a receiver while it has power, from its observations: whether it has a fix, whether its time is
@@ -159,11 +159,14 @@ extension GNSSObservation {
 
 /// The counts of a receiver's output in all its runs.
 final class ReceiverCounters: Sendable {
-  private let counters = Guarded(ReceiverDecoder.Counters())
+  private let counters = MutableProperty(ReceiverDecoder.Counters())
+
+  /// The counts after each read.
+  var changes: Property<ReceiverDecoder.Counters> { counters.readOnly }
 
   var present: ReceiverDecoder.Counters {
-    get { counters.withLock { $0 } }
-    set { counters.withLock { $0 = newValue } }
+    get { counters.value }
+    set { counters.value = newValue }
   }
 }
 

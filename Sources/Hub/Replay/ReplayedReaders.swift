@@ -78,6 +78,7 @@ extension ReceiverReader {
     }
     device.monitor.health.isSimulated(machine.hardware.isSimulated(description.port))
     device.monitor.count { counted.present.list }
-    self.init(device, speed: MutableProperty(description.speed).readOnly, identification, outputSubject: outputSubject)
+    self.init(
+      device, speed: MutableProperty(description.speed).readOnly, identification, outputSubject: outputSubject, counted)
   }
 }

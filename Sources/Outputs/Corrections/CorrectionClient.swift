@@ -175,10 +175,11 @@ final class CorrectionClient: Sendable {
   private var isOver: Bool { state.withLock { $0.isOver } }
 
   private func note(_ change: (inout CorrectionStatus) -> Void) {
-    state.withLock { state in
+    let mustDeliver = state.withLock { state in
       change(&state.status)
-      if !state.isOver { corrections.note(state.status) }
+      return state.isOver ? false : corrections.stage(state.status)
     }
+    if mustDeliver { corrections.deliver() }
   }
 
   private func password(of current: CasterSettings) throws(CasterError) -> String {
