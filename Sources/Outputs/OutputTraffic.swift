@@ -1,3 +1,5 @@
+import Guarding
+import Publishing
 import Synchronization
 
 /// Counts clients and dropped values per output, for monitoring the hub.
@@ -5,14 +7,17 @@ public final class OutputTraffic: Sendable {
   /// The counts of one kind of output.
   public final class Kind: Sendable {
     public let name: String
-    private let connected = Atomic(0)
+    private let connected = Guarded(0)
+    private let mutableClientCounts = MutableProperty(0)
     private let lost = Atomic(0)
     private let refused = Atomic(0)
 
     init(_ name: String) { self.name = name }
 
     /// The number of clients that are connected now.
-    public var clients: Int { connected.load(ordering: .relaxed) }
+    public var clients: Int { connected.withLock { $0 } }
+    /// The number of clients that are connected, now and after each change.
+    public var clientCounts: Property<Int> { mutableClientCounts.readOnly }
     /// The number of values that were dropped because a client, a broker or the network did not take them in time, or
     /// because the broker refused them.
     public var droppedValues: Int { lost.load(ordering: .relaxed) }
@@ -20,11 +25,20 @@ public final class OutputTraffic: Sendable {
     /// permitted or invalid.
     public var refusedClients: Int { refused.load(ordering: .relaxed) }
 
-    func clientCame() { connected.add(1, ordering: .relaxed) }
-    func clientLeft() { connected.subtract(1, ordering: .relaxed) }
+    func clientCame() { changeClients(by: 1) }
+    func clientLeft() { changeClients(by: -1) }
     func clientRefused() { refused.add(1, ordering: .relaxed) }
     func valueDropped() { valuesDropped(1) }
     func valuesDropped(_ count: Int) { lost.add(count, ordering: .relaxed) }
+
+    private func changeClients(by difference: Int) {
+      // Staging under the lock ensures that after two concurrent changes the later one is delivered last.
+      let mustDeliver = connected.withLock { count in
+        count += difference
+        return mutableClientCounts.stage(count)
+      }
+      if mustDeliver { mutableClientCounts.deliver() }
+    }
   }
 
   public let devices = Kind("devices")
