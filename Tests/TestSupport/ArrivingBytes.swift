@@ -70,6 +70,11 @@ public final class ArrivingBytes: Sendable {
     }
   }
 
+  /// Waits until `count` lines have arrived. Returns false if the writer has closed without them, or after the limit.
+  public func waits(forLines count: Int, within limit: Duration = .seconds(180)) -> Bool {
+    outcome(within: limit) { $0.lineCount >= count ? true : $0.isOpen ? nil : false }
+  }
+
   /// Waits until the writer has closed. Returns false after the limit.
   public func waitsForEnd(within limit: Duration = .seconds(180)) -> Bool {
     outcome(within: limit) { $0.isOpen ? nil : true }

@@ -19,6 +19,10 @@ public final class ScriptedCaster: Sendable {
     public var path: String { request.split(separator: " ").dropFirst().first.map(String.init) ?? "" }
     /// The text after the request.
     public var told: String { String(client.text.dropFirst(request.count)) }
+    /// Waits for lines after the request. Returns false if the client disconnects first.
+    public func receives(lines count: Int) -> Bool {
+      client.receives(lines: request.count { $0.isNewline } + count)
+    }
     /// Whether the client has not disconnected.
     public var isOpen: Bool { client.isOpen }
     /// Waits until the client has gone. Returns whether it has before the deadline of a test.
