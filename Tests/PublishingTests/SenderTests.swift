@@ -21,6 +21,10 @@ struct SenderTests {
     private let inside = Atomic(0)
     private let overlaps = Atomic(0)
     private let seen = Guarded<[Mark]>([])
+    private let news: News
+
+    /// - Parameter news: gets an event for each value
+    init(_ news: News = News()) { self.news = news }
 
     var marks: [Mark] { seen.withLock { $0 } }
     var count: Int { seen.withLock { $0.count } }
@@ -29,8 +33,14 @@ struct SenderTests {
     func receive(_ mark: Mark) {
       if inside.wrappingAdd(1, ordering: .relaxed).oldValue > 0 { overlaps.wrappingAdd(1, ordering: .relaxed) }
       seen.withLock { $0.append(mark) }
+      news.came()
       inside.wrappingSubtract(1, ordering: .relaxed)
     }
+
+    /// Blocks until the last value is this one.
+    ///
+    /// - Returns: whether it was before the deadline of a test
+    func waits(forLast mark: Mark) -> Bool { news.waits { marks.last == mark } }
 
     /// Whether the values of each sender arrived in the order in which they were sent.
     var keepsEachSendersOrder: Bool {
@@ -159,11 +169,12 @@ struct SenderTests {
 
   @Test func `settling waits for the handlers that another thread calls`() {
     let property = MutableProperty(0)
-    let seen = Recorder<Int>()
+    let (came, seen) = (Recorder<Int>(), Recorder<Int>())
     let mayLeave = StopSignal()
     let subscription = property.subscribe(
       as: "slow",
       receiveValue: { value in
+        came.append(value)
         if value == 1 { hold { mayLeave.isSet } }
         // A handler does not wait for itself.
         property.settle()
@@ -173,7 +184,7 @@ struct SenderTests {
     #expect(seen.values == [0])
     let error = DetachedThread.start("sender") { property.value = 1 }
     #expect(error == 0)
-    #expect(eventually { property.value == 1 })
+    #expect(came.waits { $0.last == 1 } && property.value == 1)
     for value in 2...4 { property.value = value }
     #expect(seen.values == [0])
     let settling = DetachedThread.start("settling") {
@@ -239,7 +250,8 @@ struct SenderTests {
     let seed = Seed()
     let subjects = (0..<3).map { _ in Subject<Mark, Never>() }
     let early = subjects.map { _ in Witness() }
-    let late = subjects.map { _ in Witness() }
+    let news = News()
+    let late = subjects.map { _ in Witness(news) }
     let lifetime = Lifetime()
     for (index, subject) in subjects.enumerated() {
       subject.subscribe(as: "early", receiveValue: { early[index].receive($0) }).store(in: lifetime)
@@ -272,7 +284,7 @@ struct SenderTests {
       #expect(error == 0)
     }
     await done.first(senders)
-    let isComplete = eventually { late.map(\.count).reduce(0, +) == sent.load(ordering: .relaxed) }
+    let isComplete = news.waits { late.map(\.count).reduce(0, +) == sent.load(ordering: .relaxed) }
     #expect(isComplete, "\(seed): values are stuck")
     for (early, late) in zip(early, late) {
       #expect(early.marks == late.marks, "\(seed): two orders")
@@ -373,7 +385,7 @@ struct SenderTests {
     let last = Mark(sender: 100, number: 1)
     for (subject, witness) in zip(subjects, counts) {
       subject.send(last)
-      #expect(eventually { witness.marks.last == last }, "\(seed)")
+      #expect(witness.waits(forLast: last), "\(seed)")
       #expect(!witness.hasOverlapped, "\(seed): handlers overlapped")
     }
     #expect(!ofProperty.hasOverlapped, "\(seed): handlers overlapped")

@@ -15,13 +15,14 @@ import Testing
   private final class StalledStore: SegmentStore {
     let folder: SegmentFolder
     let isFree = Guarded(false)
-    let isWaiting = Guarded(false)
+    /// The names of the segments whose creation has begun.
+    let begun = Recorder<String>()
 
     init(_ folder: SegmentFolder) { self.folder = folder }
 
     var segments: [StoredSegment] { folder.segments }
     func create(_ name: String, limit: UInt64?) throws(MCAPError) -> any SegmentFile {
-      isWaiting.withLock { $0 = true }
+      begun.append(name)
       hold { isFree.withLock { $0 } }
       return try folder.create(name, limit: limit)
     }
@@ -45,16 +46,16 @@ import Testing
     let channel = recorder.inbox.register(RecordedChannel(topic: "/raw", messageEncoding: "nmea0183"))
     recorder.start()
     append("first", to: recorder, channel)
-    #expect(eventually { store.isWaiting.withLock { $0 } })
+    #expect(store.begun.waits { !$0.isEmpty })
     // Many times the maximum number of waiting messages. An append that waited would never return.
     let padding = String(repeating: ".", count: 1000)
     for index in 0..<5000 { append("\(index) \(padding)", to: recorder, channel) }
-    #expect(eventually { events.values.contains(.losing(.slow)) })
-    let hasEnded = Guarded(false)
-    recorder.end { hasEnded.withLock { $0 = true } }
-    #expect(!hasEnded.withLock { $0 })
+    #expect(events.waits { $0.contains(.losing(.slow)) })
+    let ends = Recorder<Void>()
+    recorder.end { ends.append(()) }
+    #expect(ends.values.isEmpty)
     store.isFree.withLock { $0 = true }
-    #expect(eventually { hasEnded.withLock { $0 } })
+    #expect(ends.waits { !$0.isEmpty })
     let texts = try folder.texts("/raw")
     #expect(texts.last == "4999 \(padding)")
     #expect(texts.count + counters.lostMessageCount == 5001)
@@ -72,7 +73,7 @@ import Testing
     let channel = recorder.inbox.register(RecordedChannel(topic: "/raw", messageEncoding: "nmea0183"))
     recorder.start()
     append("first", to: recorder, channel)
-    #expect(eventually { store.isWaiting.withLock { $0 } })
+    #expect(store.begun.waits { !$0.isEmpty })
     for _ in 0..<7 { append("more", to: recorder, channel) }
     recorder.end {}
     recorder.giveUp()
@@ -103,17 +104,17 @@ import Testing
     let (first, second, third) = (make(), make(), make())
     first.recorder.start()
     append("first", to: first.recorder, first.channel)
-    #expect(eventually { store.isWaiting.withLock { $0 } })
+    #expect(store.begun.waits { !$0.isEmpty })
     // The board file is reloaded twice while the disk stalls.
     second.recorder.start(after: first.recorder)
     append("second", to: second.recorder, second.channel)
     third.recorder.start(after: second.recorder)
     append("third", to: third.recorder, third.channel)
-    let hasEnded = Guarded(false)
-    third.recorder.end { hasEnded.withLock { $0 = true } }
-    #expect(!hasEnded.withLock { $0 })
+    let ends = Recorder<Void>()
+    third.recorder.end { ends.append(()) }
+    #expect(ends.values.isEmpty)
     store.isFree.withLock { $0 = true }
-    #expect(eventually { hasEnded.withLock { $0 } })
+    #expect(ends.waits { !$0.isEmpty })
     #expect(try folder.texts("/raw") == ["first", "second", "third"])
   }
 
@@ -123,8 +124,8 @@ import Testing
       counters: RecordingCounters()
     ) { _ in }
     recorder.start()
-    let count = Guarded(0)
-    for _ in 0..<3 { recorder.end { count.withLock { $0 += 1 } } }
-    #expect(eventually { count.withLock { $0 } == 3 })
+    let ends = Recorder<Void>()
+    for _ in 0..<3 { recorder.end { ends.append(()) } }
+    #expect(ends.waits { $0.count == 3 })
   }
 }
