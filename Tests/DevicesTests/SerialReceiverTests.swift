@@ -70,7 +70,7 @@ struct SerialReceiverTests {
     terminal.write(text)
     // The kernel may deliver the bytes late. A clock that advances with each read would then be at the next speed, or
     // at the end.
-    #expect(eventually { waitingCount(at: port) == text.utf8.count })
+    #expect(delivers(text, to: port))
     if isReceiver {
       #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
     } else {
@@ -78,10 +78,12 @@ struct SerialReceiverTests {
     }
   }
 
-  /// Returns the number of bytes that can be read.
-  private func waitingCount(at port: LinuxSerialPort) -> Int {
-    var count: Int32 = 0
-    return ioctl(port.fileDescriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+  /// Waits until the kernel has delivered a text completely. The kernel signals only the first of its bytes.
+  private func delivers(_ text: String, to port: LinuxSerialPort) -> Bool {
+    eventually {
+      var count: Int32 = 0
+      return ioctl(port.fileDescriptor, UInt(FIONREAD), &count) == 0 && Int(count) == text.utf8.count
+    }
   }
 
   @Test func `data that already waits when the time is over is still read`() throws {
@@ -95,7 +97,7 @@ struct SerialReceiverTests {
     // The answer arrives at once, but the machine is busy for two seconds.
     let answer = nmeaLine("PAIR001,002,0")
     terminal.write(answer)
-    #expect(eventually { waitingCount(at: port) == answer.utf8.count })
+    #expect(delivers(answer, to: port))
     clock.advance(by: .seconds(2))
     var sentences: [String] = []
     let heard = try receiver.read(
@@ -143,7 +145,7 @@ struct SerialReceiverTests {
     }
     func say(_ text: String) {
       terminal.write(text)
-      #expect(eventually { waitingCount(at: port) == text.utf8.count })
+      #expect(delivers(text, to: port))
     }
     let sentence = nmeaLine("GPTXT,01,01,02,here")
     say(sentence)

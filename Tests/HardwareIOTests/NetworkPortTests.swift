@@ -24,7 +24,8 @@ import Testing
     let port = try NetworkPort(try #require(NetworkSource(name)))
     #expect(try read(port) == "$GPRMC\r\n")
     try port.write(Array("$PMTK\r\n".utf8))
-    #expect(eventually { server.clients.values.first?.text == "$PMTK\r\n" })
+    let client = try #require(server.clients.values.first)
+    #expect(client.receives("$PMTK\r\n") && client.text == "$PMTK\r\n")
     server.end()
     #expect(throws: HardwareError.disconnected(name)) { try read(port) }
   }
@@ -61,6 +62,7 @@ import Testing
     let port = try NetworkPort(try #require(NetworkSource("gpsd://127.0.0.1:\(server.port)/dev/ttyS0")))
     #expect(try read(port) == "$GPRMC\r\n")
     let request = "?WATCH={\"enable\":true,\"nmea\":true,\"device\":\"/dev/ttyS0\"};\n"
-    #expect(eventually { server.clients.values.first?.text == request })
+    let client = try #require(server.clients.values.first)
+    #expect(client.receives(request) && client.text == request)
   }
 }

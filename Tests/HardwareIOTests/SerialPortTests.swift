@@ -11,14 +11,15 @@ struct SerialPortTests {
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     #expect(try read(port) == "")
     // In raw mode neither line ends nor control characters are changed.
-    terminal.write("$GPRMC\r\n\u{3}\u{11}")
+    let written = "$GPRMC\r\n\u{3}\u{11}"
+    terminal.write(written)
     var text = ""
     // The line discipline may deliver the bytes in pieces.
-    #expect(
-      try eventually {
-        text += try read(port)
-        return text == "$GPRMC\r\n\u{3}\u{11}"
-      }, "\(text)")
+    while text.utf8.count < written.utf8.count {
+      try #require(becomesReadable(port))
+      text += try read(port)
+    }
+    #expect(text == written)
   }
 
   @Test(arguments: BaudRate.allCases)
@@ -40,7 +41,7 @@ struct SerialPortTests {
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     terminal.hangUp()
     // A program that another test is just starting may have a copy of the descriptor for a moment.
-    #expect(eventually { readable(port) })
+    #expect(becomesReadable(port))
     #expect(throws: HardwareError.disconnected("serial port \(terminal.path)")) { try read(port) }
   }
 
@@ -154,8 +155,9 @@ struct SerialPortTests {
     return String(decoding: buffer[..<count], as: UTF8.self)
   }
 
-  private func readable(_ port: LinuxSerialPort) -> Bool {
+  /// Blocks until the kernel reports bytes or a hang-up. Returns whether it has before the deadline of a test.
+  private func becomesReadable(_ port: LinuxSerialPort) -> Bool {
     var wait = pollfd(fd: port.fileDescriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&wait, 1, 0) > 0
+    return poll(&wait, 1, 180_000) > 0
   }
 }

@@ -17,7 +17,7 @@ struct CommandChannelTests {
     let program = Python.program([SharedData.packageFolder + "/Tests/SimulationTests/dialogue.py"] + ports)
     for receiver in receivers {
       // The supply comes on once the program is listening, so that it misses nothing.
-      #expect(eventually { program.lines.contains("open \(receiver.personality.rawValue)") || !program.isRunning })
+      _ = program.prints("open \(receiver.personality.rawValue)\n")
       receiver.setPower(true)
     }
     #expect(program.wait() == 0, "\(program.standardOutput)\(program.standardError)")

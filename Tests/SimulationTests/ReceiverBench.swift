@@ -56,6 +56,7 @@ final class ReceiverBench {
   func tell(_ bytes: [UInt8]) throws {
     let count = receiver.receivedByteCount + bytes.count
     try port.write(bytes)
+    // The kernel passes the bytes of a pseudo-terminal on a little later than they are written.
     #expect(eventually { receiver.receivedByteCount == count })
   }
 
