@@ -3,12 +3,12 @@ import Glibc
 import Guarding
 import Hub
 import MonotonicTime
-import Outputs
 import Publishing
 import TestSupport
 import Testing
 
 @testable import Fusion
+@testable import Outputs
 
 /// A magnetometer's offset that is refined while the board is used.
 struct BackgroundCalibrationTests {
@@ -48,6 +48,8 @@ struct BackgroundCalibrationTests {
   private let feed = ReplayFeed()
   private let clock = ManualClock(now: MonotonicInstant(nanoseconds: 20_000_000_000))
   private let notebook = Notebook()
+  private let log = Recorder<String>()
+  private let logging: Subscription
   private let host: HubHost
   private let refinement: BackgroundCalibration
 
@@ -61,7 +63,9 @@ struct BackgroundCalibrationTests {
     host = HubHost(
       Hub(board: board, on: Machine(replaying: feed, clock: clock, systemTime: { 1_800_000_000_000_000_000 })),
       version: "test", calibrations: notebook)
-    refinement = BackgroundCalibration(host: host, sink: JournalSink())
+    let sink = JournalSink()
+    logging = sink.observe { [log] in log.append($0.message) }
+    refinement = BackgroundCalibration(host: host, sink: sink)
     refinement.begin()
   }
 
@@ -95,11 +99,11 @@ struct BackgroundCalibrationTests {
     notebook.refusals.withLock { $0 = 1 }
     let watch = host.hub.state(parts: .all).subscribe(as: "watch", receiveValue: { _ in })
     defer { watch.cancel() }
-    let isStored = eventually {
-      turn(0..<2160, error: SIMD3(8, -4, 0))
-      return notebook.stored.withLock { $0 } != SIMD3(10, -20, 5)
-    }
-    #expect(isStored)
+    turn(0..<2160, error: SIMD3(8, -4, 0))
+    // After the report of the refusal, the refinement has begun again with the stored offset.
+    #expect(log.waits { $0.contains { $0.contains("a refined offset is not stored") } })
+    turn(0..<2160, error: SIMD3(8, -4, 0))
+    #expect(notebook.results.waits { _ in notebook.stored.withLock { $0 } != SIMD3(10, -20, 5) })
     // The first of the results was refused.
     #expect(notebook.refusals.withLock { $0 } == 0 && notebook.results.values.count > 1)
   }

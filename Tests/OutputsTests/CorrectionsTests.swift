@@ -113,7 +113,7 @@ struct CorrectionsTests {
     #expect(rig.corrections?.source == "ntrip://127.0.0.1:\(first.port)/BASE")
     let (fixes, subscription) = try rig.fixes()
     // There is no pause, because the second caster has not been asked yet.
-    #expect(eventually { rig.corrections?.phase == .receiving }, "\(rig.status)")
+    #expect(rig.host.hub.waits { rig.corrections?.phase == .receiving }, "\(rig.status)")
     #expect(rig.corrections?.source == "ntrip://127.0.0.1:\(second.port)/BASE")
     #expect(first.visits.values.count >= 1 && second.visits.values.count == 1)
     #expect(rig.waits { $0.warning == nil }, "\(rig.status)")
@@ -136,14 +136,15 @@ struct CorrectionsTests {
       let fixed = try #require(fixes.values.first { $0.status == .rtkFixed })
       let age = try #require(fixed.differentialAgeSeconds)
       #expect(age >= 0 && age <= 120)
+      // The fix is also part of the fused state, which the receiver's next epochs reach too.
       #expect(
-        eventually {
+        fixes.waits { _ in
           let known = rig.host.hub.knownState(at: rig.host.now).fix?.value
           return known?.status == 3 && known?.correctionAgeSeconds != nil
         })
       // The first message of an epoch suffices, before the second has come.
       #expect(
-        eventually {
+        rig.host.hub.waits {
           rig.corrections?.messages.keys.contains(1077) == true && rig.receiver.commands.contains(.correction(1077))
         }, "\(rig.status)")
       let corrections = try #require(rig.corrections)
@@ -153,7 +154,7 @@ struct CorrectionsTests {
       #expect(metrics.contains("sensorhub_correction_phase{device=\"gps\",phase=\"receiving\"} 1\n"))
       #expect(metrics.contains("sensorhub_correction_messages_total{device=\"gps\",message=\"1077\"} "))
       if settings.contains("ubx") {
-        #expect(eventually { rig.corrections.map { $0.outcomes.used > 0 && $0.outcomes.damaged == 0 } == true })
+        #expect(rig.host.hub.waits { rig.corrections.map { $0.outcomes.used > 0 && $0.outcomes.damaged == 0 } == true })
         #expect(
           MetricsReport.text(rig.host).contains(
             "sensorhub_correction_receiver_messages_total{device=\"gps\",outcome=\"used\"} "))
@@ -162,7 +163,8 @@ struct CorrectionsTests {
       }
       #expect(rig.status.warning == nil)
       subscription.cancel()
-      #expect(eventually { caster.visits.values.allSatisfy { !$0.isOpen } && rig.corrections?.phase == .off })
+      #expect(caster.visits.values.allSatisfy { $0.waitsForEnd() })
+      #expect(rig.host.hub.waits { rig.corrections?.phase == .off })
     }
     #expect(caster.visits.values.count == 2)
     #expect(rig.log.waits { $0.count == 4 }, "\(rig.log.values)")
@@ -181,7 +183,7 @@ struct CorrectionsTests {
     #expect(caster.visits.waits { $0.count >= 2 }, "\(rig.status)")
     #expect(rig.statuses.waits { $0.contains { $0.warning?.hasSuffix("the caster does not answer") == true } })
     #expect(
-      eventually {
+      rig.host.hub.waits {
         guard let corrections = rig.corrections else { return false }
         return corrections.connections >= 2 && corrections.phase == .receiving && rig.status.warning == nil
       }, "\(rig.status)")
@@ -195,7 +197,7 @@ struct CorrectionsTests {
     let (_, subscription) = try rig.fixes()
     for visit in 1...2 {
       #expect(
-        eventually {
+        rig.host.hub.waits {
           rig.corrections?.connections == visit && rig.corrections?.phase == .receiving && rig.status.warning == nil
         }, "\(rig.status)")
       if visit == 1 { caster.visits.values[0].close() }
@@ -216,13 +218,14 @@ struct CorrectionsTests {
     let began = clock.now
     for _ in 1...3 {
       let (fixes, subscription) = try rig.fixes()
-      #expect(eventually { fixes.values.contains { $0.mode >= .twoDimensional } && rig.corrections?.phase == .waiting })
+      #expect(fixes.waits { $0.contains { $0.mode >= .twoDimensional } })
+      #expect(rig.host.hub.waits { rig.corrections?.phase == .waiting })
       // The reason for waiting is reported a moment later.
       let reason =
         "the caster needs a user and a password: set the user in 'ntrip.caster' (ntrip://user@…) and the password in 'ntrip.passwordFile'"
       #expect(rig.waits { $0.warning?.hasSuffix(reason) == true }, "\(rig.status)")
       subscription.cancel()
-      #expect(eventually { rig.corrections?.phase == .off && rig.status.power == .off })
+      #expect(rig.host.hub.waits { rig.corrections?.phase == .off && rig.status.power == .off })
     }
     // The hub does not return within a minute. On a machine that also runs other programs this may take longer than one
     // minute.
@@ -237,7 +240,8 @@ struct CorrectionsTests {
     let caster = ScriptedCaster { $0.send("ICY 200 OK\r\n") }
     let rig = try Rig(caster, ", gga: 1")
     let (fixes, subscription) = try rig.fixes()
-    #expect(eventually { caster.visits.values.contains { $0.told.contains("\r\n") } }, "\(rig.status)")
+    #expect(caster.visits.waits { !$0.isEmpty }, "\(rig.status)")
+    #expect(caster.visits.values.first?.receives(lines: 1) == true, "\(rig.status)")
     let sentence = try #require(caster.visits.values.first?.told.split(separator: "\r\n").first)
     var framer = SentenceFramer()
     var assembler = EpochAssembler(promptness: .certain)
@@ -267,12 +271,12 @@ struct CorrectionsTests {
     )
     let rig = try Rig(first)
     let lease = rig.host.hub.powerLease(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
-    #expect(eventually { rig.corrections?.phase == .receiving })
+    #expect(rig.host.hub.waits { rig.corrections?.phase == .receiving })
     #expect(await rig.host.serve(try Rig.board(first)) == [])
     #expect(rig.corrections?.phase == .receiving && first.visits.values.count == 1)
     #expect(await rig.host.serve(try Rig.board(second)) == [])
     #expect(
-      eventually {
+      rig.host.hub.waits {
         rig.corrections?.source.hasSuffix(":\(second.port)/BASE") == true && rig.corrections?.phase == .receiving
       })
     #expect(first.visits.values.allSatisfy { $0.waitsForEnd() })

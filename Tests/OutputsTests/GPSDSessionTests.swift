@@ -45,7 +45,7 @@ struct GPSDSessionTests {
     let session = try #require(GPSDOutput(host: late.host).serve(client.connection))
     client.say(#"?WATCH={"json":true};"#, to: session)
     let readings = try #require(late.hub.receivers.candidates.first).reader.device.readings
-    #expect(eventually { readings.activity.value.subscriberCount > 0 })
+    #expect(readings.activity.waits { $0.subscriberCount > 0 })
     let counts = Recorder<Int>()
     let activity = readings.activity.subscribe(as: "test", receiveValue: { counts.append($0.subscriberCount) })
     client.say(#"?WATCH={"json":false,"nmea":true};"#, to: session)
@@ -54,6 +54,6 @@ struct GPSDSessionTests {
     #expect(!counts.values.isEmpty && counts.values.allSatisfy { $0 > 0 }, "\(counts.values)")
     activity.cancel()
     session.end()
-    #expect(eventually { late.hub.devices.allSatisfy { $0.holders.isEmpty } })
+    #expect(late.hub.waits { late.hub.devices.allSatisfy { $0.holders.isEmpty } })
   }
 }

@@ -34,6 +34,9 @@ import Testing
     String(decoding: (try? Files.bytes(of: file, limit: 1 << 16)) ?? [], as: UTF8.self)
   }
 
+  /// Waits for the end of a process that is not this one's child, so that only the kernel's list of processes shows it.
+  private func isGone(_ process: pid_t) -> Bool { eventually { HubProcess.parent(of: process) == nil } }
+
   @Test func `a hook command gets its input and exact arguments, and nothing of the hub's environment`() {
     setenv("SENSORHUB_TEST_SECRET", "1", 1)
     let path = program("#!/bin/sh\ncat; echo; echo \"$#:$1:$2\"; env\n")
@@ -48,7 +51,7 @@ import Testing
     let file = "\(folder.path)/child"
     #expect(run([path, file], limit: .seconds(3)).end == .late)
     let child = pid_t(text(file).filter(\.isNumber))
-    #expect(eventually { child.map { HubProcess.parent(of: $0) == nil } ?? true })
+    #expect(child.map(isGone) ?? true)
   }
 
   @Test func `programs that a hook command leaves running are ended with it`() {
@@ -56,7 +59,7 @@ import Testing
     let file = "\(folder.path)/left"
     #expect(run([path, file]).end == .exited(0))
     let child = pid_t(text(file).filter(\.isNumber))
-    #expect(child != nil && eventually { child.map { HubProcess.parent(of: $0) == nil } ?? false })
+    #expect(child.map(isGone) ?? false)
   }
 
   @Test(arguments: [

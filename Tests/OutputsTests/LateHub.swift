@@ -17,6 +17,7 @@ final class LateHub: Sendable {
     var isLong = false
     var isUnderWay = false
     var hasBegun = false
+    /// Whether the delayed state has been delivered.
     var isOver = false
   }
 
@@ -25,6 +26,7 @@ final class LateHub: Sendable {
   let hub: Hub
   let host: HubHost
   private let hold = Guarded(Hold())
+  private let news = News()
   private let lifetime = Lifetime()
 
   /// The instant that many seconds after noon by the receiver's time.
@@ -64,8 +66,18 @@ final class LateHub: Sendable {
       if hold.isLong { hold.isUnderWay = true }
       return hold.isLong
     }
-    if isLong { TestSupport.hold(until: { !hold.withLock { $0.isLong } }) }
+    if isLong {
+      news.came()
+      #expect(waits { !$0.isLong })
+    }
   }
+
+  private func change(_ change: (inout Hold) -> Void) {
+    hold.withLock(change)
+    news.came()
+  }
+
+  private func waits(until isMet: (Hold) -> Bool) -> Bool { news.waits { hold.withLock { isMet($0) } } }
 
   /// Reports an epoch of the receiver.
   func report(_ second: Int) {
@@ -98,8 +110,8 @@ final class LateHub: Sendable {
       as: "test", receiveValue: { [self] activity in if activity.subscriberCount > present { clientCame() } })
     subscribe()
     // The delayed subscriber of each state has not been released yet.
-    hold.withLock { $0.isLong = false }
-    #expect(eventually { hold.withLock { $0.isOver } })
+    change { $0.isLong = false }
+    #expect(waits { $0.isOver })
     watch.cancel()
   }
 
@@ -119,14 +131,14 @@ final class LateHub: Sendable {
     hold.withLock { $0.isLong = true }
     let error = DetachedThread.start("late") { [self] in
       if isPaced { clock.run(until: LateHub.instant(8)) } else { measure(100_000) }
-      hold.withLock { $0.isOver = true }
+      change { $0.isOver = true }
     }
     #expect(error == 0)
-    TestSupport.hold(until: { hold.withLock { $0.isUnderWay } })
+    #expect(waits { $0.isUnderWay })
     guard isPaced else { return report(8) }
     measure(100_001)
     // The client has not left its previous stream yet.
-    hold.withLock { $0.isLong = false }
-    TestSupport.hold(until: { hold.withLock { $0.isOver } })
+    change { $0.isLong = false }
+    #expect(waits { $0.isOver })
   }
 }

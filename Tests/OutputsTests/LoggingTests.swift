@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Guarding
+import HardwareIO
 import MonotonicTime
 import TestSupport
 import Testing
@@ -32,8 +33,9 @@ import Testing
       close(reading)
     }
 
-    /// Returns the pipe's present contents.
-    func read() -> String {
+    /// Waits for bytes, and returns the pipe's present contents; `nil` after the time limit of a test.
+    func read() -> String? {
+      guard Poller(stop: -1).wait(for: reading, atMost: .seconds(180)) == .readable else { return nil }
       var bytes: [UInt8] = []
       var chunk = [UInt8](repeating: 0, count: 65536)
       while case let count = Glibc.read(reading, &chunk, chunk.count), count > 0 { bytes += chunk[..<count] }
@@ -49,7 +51,7 @@ import Testing
 
   private func message(_ number: Int) -> String { "line \(number) \(String(repeating: ".", count: 80))" }
 
-  @Test func `no writer waits for a stopped reader, and lost lines are reported once it continues`() {
+  @Test func `no writer waits for a stopped reader, and lost lines are reported once it continues`() throws {
     let pipe = Pipe()
     let sink = JournalSink(to: LogLines(descriptor: pipe.writing))
     // Many times the capacity of the pipe and the queue: a write that waited would never return.
@@ -57,11 +59,7 @@ import Testing
     sink.write(.warning, "gps: failed")
     #expect(!sink.flush(within: .milliseconds(1)))
     var text = ""
-    #expect(
-      eventually {
-        text += pipe.read()
-        return text.contains("warning: gps: failed\n")
-      })
+    while !text.contains("warning: gps: failed\n") { text += try #require(pipe.read()) }
     let lines = text.split(separator: "\n")
     let written = lines.filter { $0.contains(" line ") }.compactMap { Int($0.split(separator: " ")[2]) }
     let lost = lines.compactMap { line in
@@ -97,12 +95,12 @@ import Testing
     #expect(notebook.entries.values.map(\.message) == (0..<100).map(message))
   }
 
-  @Test func `a text with a line break cannot look like another log line`() {
+  @Test func `a text with a line break cannot look like another log line`() throws {
     let pipe = Pipe()
     let sink = JournalSink(to: LogLines(descriptor: pipe.writing))
     sink.write(.notice, "board 'x\n12:00:00 error: gps: failed\u{1b}[2J' read again")
     #expect(sink.flush(within: .seconds(90)))
-    let lines = pipe.read().split(separator: "\n")
+    let lines = try #require(pipe.read()).split(separator: "\n")
     #expect(lines.count == 2)
     #expect(lines.last == "  12:00:00 error: gps: failed\\u{1b}[2J' read again")
   }

@@ -48,7 +48,7 @@ struct OvertakenTests {
     let session = try #require(StateOutput(host: late.host).serve(client.connection))
     client.say(#"{"rateHz": 1, "parts": ["position", "pressure"]}"# + "\n", to: session)
     // A client that sends no request for a moment gets everything. By now that has ended or had no effect.
-    #expect(eventually { late.supplyHolders.isEmpty })
+    #expect(late.hub.waits { late.supplyHolders.isEmpty })
     late.report(7)
     late.overtake(duringWhat: {
       client.say(#"{"rateHz": 10, "parts": ["position", "pressure", "supply"]}"# + "\n", to: session)

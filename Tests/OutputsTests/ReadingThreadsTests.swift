@@ -76,7 +76,8 @@ import Testing
         (try? Files.bytes(of: "/proc/self/task/\(task)/comm")).map { String(decoding: $0.dropLast(), as: UTF8.self) }
       }
     }
-    // Other tests may have a thread of this name for a moment.
+    // Only the kernel's list of threads shows that a thread has ended. Other tests may have a thread of this name for a
+    // moment.
     #expect(eventually { !names().contains("history") })
   }
 }

@@ -30,15 +30,15 @@ struct ReloadedTotalsTests {
     func visit() throws {
       let before = sentences(try status())
       let lease = host.hub.powerLease(of: "gps").subscribe(as: "watch[1]", receiveValue: { _ in })
-      #expect(try eventually { try status().power == .acquiring })
+      #expect(host.hub.monitors[0].changes.waits { $0.power == .acquiring })
       terminal.write(nmeaLine("GPRMC,120000.00,V,,,,,,,211126,,,N"))
-      #expect(try eventually { try sentences(status()) == before + 1 })
+      #expect(try host.hub.waits { try sentences(status()) == before + 1 })
       // The time is less than that after which a silent receiver is given up, because its reader may check the clock
       // before the lease ends.
       clock.advance(by: .seconds(8))
       drawn += 360.0 * 8 / 3600
       lease.cancel()
-      #expect(try eventually { try status().power == .lingering || status().power == .asleep })
+      #expect(host.hub.monitors[0].changes.waits { $0.power == .lingering || $0.power == .asleep })
     }
 
     try visit()

@@ -29,13 +29,13 @@ struct SuspendedAgesTests {
       "gps", CasterSettings(host: "127.0.0.1", port: caster.port, mountPoint: "BASE"), corrections,
       sink: JournalSink(to: Nowhere()), version: "test", clock: clock)
     client.want(true)
-    #expect(eventually { corrections.status?.messageCount == 1 }, "\(corrections.status as Any)")
+    #expect(corrections.changes.waits { $0?.messageCount == 1 }, "\(corrections.status as Any)")
     #expect(corrections.status?.lastAt == clock.now)
     clock.suspend(for: .seconds(3600))
     let lastAt = try #require(corrections.status?.lastAt)
     #expect(clock.now - lastAt == .seconds(3600))
     client.want(false)
-    #expect(eventually { corrections.status?.phase == .off })
+    #expect(corrections.changes.waits { $0?.phase == .off })
     // A client that has been replaced says nothing more.
     client.end()
     corrections.note(nil)

@@ -240,23 +240,23 @@ struct ViewerLeasesTests {
     for _ in 1...RequestStarts.most {
       say("{}")
       say("")
-      #expect(eventually { holders("imu") == [] })
+      #expect(hub.waits { holders("imu") == [] })
     }
     for _ in 1...3 {
       say("{}")
       say("")
       #expect(!isHeld)
-      #expect(eventually { holders("imu") == ["mqtt frequent requests (attitude)"] })
+      #expect(hub.waits { holders("imu") == ["mqtt frequent requests (attitude)"] })
       clock.advance(by: RequestStarts.floor - .seconds(1))
-      #expect(eventually { holders("imu") == ["mqtt frequent requests (attitude)"] })
+      #expect(hub.waits { holders("imu") == ["mqtt frequent requests (attitude)"] })
       clock.advance(by: .seconds(1))
-      #expect(eventually { holders("imu") == [] })
+      #expect(hub.waits { holders("imu") == [] })
     }
     // The hour since the first requests is over.
     clock.advance(by: RequestStarts.window)
     say("{}")
     say("")
-    #expect(eventually { holders("imu") == [] })
+    #expect(hub.waits { holders("imu") == [] })
     await end()
   }
 
@@ -269,16 +269,16 @@ struct ViewerLeasesTests {
       say("")
     }
     leases.receive([], expirySeconds: nil, from: other)
-    #expect(eventually { holders("imu") == [] })
+    #expect(hub.waits { holders("imu") == [] })
     for number in 1...RequestStarts.most {
       let key = ViewerRequest.Key(viewer: "phone-\(number)", stream: .part(.attitude))
       leases.receive(Array("{}".utf8), expirySeconds: nil, from: key)
       leases.receive([], expirySeconds: nil, from: key)
     }
-    #expect(eventually { holders("imu") == ["mqtt frequent requests (attitude)"] })
+    #expect(hub.waits { holders("imu") == ["mqtt frequent requests (attitude)"] })
     // A user with the rights can end it.
     #expect(leases.releaseAll() == 0)
-    #expect(eventually { holders("imu") == [] })
+    #expect(hub.waits { holders("imu") == [] })
     await end()
   }
 
