@@ -70,12 +70,13 @@ struct CommandedReceiverTests {
       // The receiver may have a fix before it is configured.
       let speed = its.settings.contains("38400") ? 38400 : its.personality.factorySpeed
       #expect(
-        eventually { !fixes.values.isEmpty && receiver.speed == speed && gps().power == .tracking },
+        fixes.waits { !$0.isEmpty && receiver.speed == speed && gps().power == .tracking },
         "visit \(visit): \(gps()) at \(receiver.speed)")
       #expect(gps().warning == nil, "visit \(visit): \(gps().warning ?? "")")
       subscription.cancel()
       #expect(hub.monitors[0].changes.waits { $0.power == (its.sleep == nil ? .off : .asleep) }, "visit \(visit)")
       #expect(hardware.powerLines.level(line) == (its.sleep != nil))
+      // The kernel passes the last command on to the simulated receiver, which reports to no one that it has got it.
       #expect(
         eventually { receiver.amperes < its.personality.amperes(.tracking) / 2 },
         "\(receiver.phase), \(receiver.amperes) A")

@@ -35,39 +35,29 @@ struct DeviceConditionTests {
     #expect(conditions(hub).isEmpty && hub.devices[0].origin == .simulated)
     clock.advance(by: .seconds(3600))
     hardware.inject(.noAcknowledge, at: 0x68)
-    // The clock moves in small steps, because the next burst and the next attempt are due only after a pause.
-    #expect(
-      eventually {
-        clock.advance(by: .milliseconds(100))
-        return monitor.status.power == .failed
-      })
+    #expect(monitor.changes.waits { $0.power == .failed })
     let first = try #require(conditions(hub).first)
     #expect(first.kind == .failed && first.severity == .problem)
     #expect(first.summary == "no answer from address 0x68 on simulated/i2c", "\(first)")
     #expect(first.nextStep == "check wiring, power and address: sensorhub probe --bus simulated/i2c")
     #expect(first.since >= MonotonicInstant(nanoseconds: 3_600_000_000_000))
     let before = statuses.values.count { $0 == .failed }
-    #expect(
-      eventually {
-        clock.advance(by: .milliseconds(500))
-        return statuses.values.count { $0 == .failed } >= before + 3
-      })
+    for failures in 1...3 {
+      // Only the next attempt waits for the clock, for at most a second.
+      await clock.sleepers(1)
+      clock.advance(by: .seconds(1))
+      await statuses.values { $0.count { $0 == .failed } >= before + failures }
+    }
     #expect(conditions(hub).first?.since == first.since, "\(conditions(hub)) \(first)")
+    await clock.sleepers(1)
     hardware.inject(nil, at: 0x68)
-    #expect(
-      eventually {
-        clock.advance(by: .milliseconds(100))
-        return monitor.status.power == .tracking
-      })
+    clock.advance(by: .seconds(1))
+    #expect(monitor.changes.waits { $0.power == .tracking })
     #expect(conditions(hub).isEmpty)
     lease.cancel()
     watching.cancel()
     hub.shutDown()
-    #expect(
-      eventually {
-        clock.advance(by: .milliseconds(100))
-        return monitor.status.power.isRest || monitor.status.power == .failed
-      })
+    #expect(monitor.changes.waits { $0.power.isRest || $0.power == .failed })
   }
 
   @Test func `fixes of a simulated receiver are marked as simulated, and so is the device`() async throws {

@@ -38,7 +38,7 @@ struct EnergyByClientTests {
       if status.power == .asleep { hasTracked = false }
       let powerLease = hub.powerLease(of: "gps")
       leases.append((name, powerLease.subscribe(as: .client(name), receiveValue: { _ in })))
-      if isFirst { #expect(eventually { [.acquiring, .tracking].contains(status.power) }) }
+      if isFirst { #expect(hub.waits { [.acquiring, .tracking].contains(status.power) }) }
       settle()
     }
 
@@ -47,7 +47,7 @@ struct EnergyByClientTests {
         if lease.name == name { lease.lease.cancel() }
         return lease.name == name
       }
-      if leases.isEmpty { #expect(eventually { [.lingering, .asleep].contains(status.power) }) }
+      if leases.isEmpty { #expect(hub.waits { [.lingering, .asleep].contains(status.power) }) }
       settle()
     }
 
@@ -55,7 +55,7 @@ struct EnergyByClientTests {
     private func settle() {
       let payers = leases.compactMap { Holder.client($0.name).payer?.name }
       #expect(
-        eventually { hub.monitors[0].payers == payers.reduce(into: []) { if !$0.contains($1) { $0.append($1) } } })
+        hub.waits { hub.monitors[0].payers == payers.reduce(into: []) { if !$0.contains($1) { $0.append($1) } } })
     }
 
     func findFix() {
@@ -68,7 +68,7 @@ struct EnergyByClientTests {
         said += 1
       }
       // Both epochs count; silence ends the second.
-      #expect(eventually { status.power == .tracking && count("epochs") == second })
+      #expect(hub.waits { status.power == .tracking && count("epochs") == second })
       hasTracked = true
     }
 
@@ -84,7 +84,7 @@ struct EnergyByClientTests {
         charge([EnergyByClient.idleTimeout], 360, min(end, lingersUntil).seconds(since: clock.now))
         talk(until: min(end, lingersUntil), sleepsThen: lingersUntil <= end)
         guard lingersUntil <= end else { return }
-        #expect(eventually { self.status.power == .asleep })
+        #expect(hub.waits { self.status.power == .asleep })
         pass(end.seconds(since: clock.now))
       case .asleep:
         charge([EnergyByClient.standby], 36, seconds)
@@ -106,7 +106,7 @@ struct EnergyByClientTests {
         if sleepsThen, clock.now == end { return }
         terminal.write(nmeaLine("GPTXT,01,01,02,no antenna"))
         said += 1
-        #expect(eventually { count("sentences") == said })
+        #expect(hub.waits { count("sentences") == said })
       }
     }
 
@@ -152,13 +152,13 @@ struct EnergyByClientTests {
     let visited = try Visited()
     let lease = visited.hub.powerLease(of: "gps").subscribe(
       as: .client("watch[812]"), receiveValue: { _ in })
-    #expect(eventually { visited.status.power == .acquiring && visited.hub.monitors[0].payers == ["watch"] })
+    #expect(visited.hub.waits { visited.status.power == .acquiring && visited.hub.monitors[0].payers == ["watch"] })
     visited.talk(until: visited.clock.now + .seconds(5))
     #expect(await visited.hub.apply(visited.hub.board) == [])
     #expect(visited.status.holders == ["watch[812]"])
     visited.talk(until: visited.clock.now + .seconds(5))
     lease.cancel()
-    #expect(eventually { visited.status.power == .lingering })
+    #expect(visited.hub.waits { visited.status.power == .lingering })
     visited.talk(until: visited.clock.now + .seconds(5))
     let energyByClient = visited.status.energyByClient
     #expect(energyByClient.map(\.payer) == ["watch", EnergyByClient.idleTimeout], "\(energyByClient)")

@@ -33,6 +33,8 @@ final class FaultyHardware: Hardware {
   let levels = Recorder<String>()
   private let state = Guarded(State())
   private let hanging = MutableProperty(0)
+  /// Reports each completed transaction.
+  private let transactions = News()
 
   init(_ simulated: SimulatedHardware = SimulatedHardware()) { self.simulated = simulated }
 
@@ -51,7 +53,17 @@ final class FaultyHardware: Hardware {
   /// The number of completed transactions with a chip.
   func transactionCount(at address: UInt8) -> Int { state.withLock { $0.ended[address] ?? 0 } }
 
-  fileprivate func ended(at address: UInt8) { state.withLock { $0.ended[address, default: 0] += 1 } }
+  /// Blocks until a chip has completed a number of transactions.
+  ///
+  /// - Returns: whether it had before the deadline of a test
+  func waits(forTransactions count: Int, at address: UInt8) -> Bool {
+    transactions.waits { transactionCount(at: address) >= count }
+  }
+
+  fileprivate func ended(at address: UInt8) {
+    state.withLock { $0.ended[address, default: 0] += 1 }
+    transactions.came()
+  }
 
   func set(_ fault: Fault?, line: String) { state.withLock { $0.lines[line] = fault } }
 

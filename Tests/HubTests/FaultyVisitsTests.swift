@@ -81,6 +81,7 @@ struct FaultyVisitsTests {
         #expect(hardware.waits(for: false, of: Self.line))
       }
       end(fault)
+      // Only the kernel's list of threads shows that a thread has ended.
       let isOver = eventually {
         !hasThread(id) && clock.waitingCount == 0 && patience.waitingCount == 0
           && hardware.level(of: Self.line) != true

@@ -226,18 +226,15 @@ struct FixPlannerTests {
     let got = Recorder<Bench.Got>()
     let lease = bench.hub.fixes(on: Schedule(every: .seconds(300), accuracyMetres: 10, within: .seconds(20))).subscribe(
       as: "log[7]", receiveValue: { [clock = bench.clock] in got.append(.init(fix: $0, at: clock.now)) })
-    #expect(eventually { bench.status.power == .failed })
+    #expect(bench.hub.waits { bench.status.power == .failed })
     bench.clock.run(until: bench.clock.now + .seconds(21))
     let none = try #require(await got.first(1).first)
     #expect(!none.fix.isMet && none.fix.state.position == nil)
-    // The supply stays on for its minimum time, which starts when the reader's thread has switched it on. If that
-    // thread is late, the next fix is due, so time passes until the receiver rests between two fixes.
-    #expect(
-      eventually {
-        let isAtRest = !bench.isHigh && bench.status.holders.isEmpty
-        if !isAtRest { bench.clock.advance(by: .seconds(1)) }
-        return isAtRest
-      }, "\(bench.status)")
+    // If the reader's thread was in the middle of an attempt, the supply may stay on for the idle timeout.
+    func isAtRest() -> Bool { !bench.isHigh && bench.status.holders.isEmpty }
+    #expect(bench.hub.waits { isAtRest() || bench.status.power == .lingering }, "\(bench.status)")
+    bench.clock.advance(by: .seconds(20))
+    #expect(bench.hub.waits { isAtRest() }, "\(bench.status)")
     bench.wire.state.withLock { $0.isMissing = false }
     bench.settle()
     bench.pass(320)
@@ -256,7 +253,7 @@ struct FixPlannerTests {
     func pass(_ seconds: Int) async {
       for _ in 0..<seconds {
         #expect(
-          eventually {
+          bench.hub.waits {
             !bench.isHigh && [.idle, .failed].contains(bench.hub.receiver?.device.source.activity.value.phase)
           })
         // While a fix is due, there is not only the plan's timer but also that of the next try, which is set after it
@@ -490,7 +487,7 @@ struct FixPlannerTests {
     for _ in 0..<5 where bench.status.power != .lingering { bench.pass(1) }
     #expect(bench.status.power == .lingering, "\(bench.status)")
     lease.cancel()
-    #expect(eventually { bench.status.power == .off }, "\(bench.status)")
+    #expect(bench.hub.waits { bench.status.power == .off }, "\(bench.status)")
     #expect(!bench.isHigh)
     await bench.end()
   }

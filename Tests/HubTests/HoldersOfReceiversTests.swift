@@ -40,14 +40,14 @@ struct HoldersOfReceiversTests {
             client.cancel()
             isOver.value = true
           } == 0)
-        hold(until: { isOver.value })
+        #expect(isOver.readOnly.waits { $0 })
       }
     ).store(in: watching)
     let schedule = Schedule(every: .seconds(3600), accuracyMetres: 10, within: .seconds(60))
     let log = hub.fixes(on: schedule).subscribe(as: "log", receiveValue: { _ in })
     #expect(isOver.value)
     #expect(changes.values.contains { $0.power == .lingering && $0.reason == "watch[1] left" }, "\(changes.values)")
-    #expect(eventually { hub.devices.allSatisfy { $0.holders == ["log (position)"] && $0.power == .acquiring } })
+    #expect(hub.waits { hub.devices.allSatisfy { $0.holders == ["log (position)"] && $0.power == .acquiring } })
     #expect(hub.devices[1].wakes == 1, "\(hub.devices[1])")
     watching.end()
     log.cancel()

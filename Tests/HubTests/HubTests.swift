@@ -195,6 +195,6 @@ struct HubTests {
       subscription.cancel()
     }
     await hub.isOff()
-    #expect(eventually { !gpsIsOn && !imuIsOn })
+    #expect(hub.waits { !gpsIsOn && !imuIsOn })
   }
 }

@@ -47,16 +47,16 @@ struct IdleHubTests {
       hub.fixes(on: Schedule(every: .seconds(60))).subscribe(as: "log[7]", receiveValue: { _ in }),
       hub.state.subscribe(as: "web[8]", receiveValue: { _ in }),
     ]
-    #expect(eventually { hub.devices.allSatisfy { $0.wakes >= 1 } && clock.waitingCount > 0 })
+    #expect(hub.waits { hub.devices.allSatisfy { $0.wakes >= 1 } } && clock.waitingCount > 0)
     for lease in leases { lease.cancel() }
     for fence in fences { fence.end() }
-    #expect(
-      eventually {
-        // Time must pass for idle timeouts to end, and for the silent receiver to fail.
-        clock.advance(by: .seconds(60))
-        return clock.waitingCount == 0
-          && hub.devices.allSatisfy { $0.holders.isEmpty && $0.schedules.isEmpty && !$0.power.isWorking }
-      })
+    func areLeft(_ isAtRest: (DeviceStatus.Power) -> Bool) -> Bool {
+      hub.devices.allSatisfy { $0.holders.isEmpty && $0.schedules.isEmpty && isAtRest($0.power) }
+    }
+    #expect(hub.waits { areLeft { $0 == .lingering || !$0.isWorking } })
+    // The idle timeouts end.
+    clock.advance(by: .seconds(3600))
+    #expect(hub.waits { areLeft { !$0.isWorking } && clock.waitingCount == 0 })
     let rises = wire.state.withLock { $0.rises }
     passDays()
     #expect(wire.state.withLock { !$0.isHigh && $0.rises == rises })

@@ -68,7 +68,7 @@ struct KeptKnowledgeTests {
   private func visit(_ hub: Hub, until isEnough: ([GNSSObservation]) -> Bool) async throws {
     let epochs = Recorder<GNSSObservation>()
     let subscription = hub.epochs(of: "gps").subscribe(as: "test", receiveValue: { epochs.append($0) })
-    #expect(eventually { isEnough(epochs.values) }, "\(hub.devices)")
+    #expect(epochs.waits { isEnough($0) }, "\(hub.devices)")
     subscription.cancel()
     #expect(hub.monitors[0].changes.waits { $0.power == .off }, "\(hub.devices)")
   }

@@ -15,21 +15,15 @@ struct MakingSafeTests {
     Hub(board: try Board(json5: Array("{ name: 'x', devices: { \(devices) } }".utf8), file: "x"), hardware: hardware)
   }
 
-  /// Makes the devices safe on another thread, and advances the clock until this ends.
+  /// Makes the devices safe on another thread, and then lets the limit pass.
   private func run(_ hub: Hub, _ clock: ManualClock, _ whileRunning: () -> Void) -> SafetyReport {
-    let reports = Guarded<[SafetyReport]?>(nil)
-    let error = DetachedThread.start("making safe") {
-      let made = MakingSafe([hub], clock: clock).run()
-      reports.withLock { $0 = made }
-    }
+    let reports = Recorder<[SafetyReport]>()
+    let error = DetachedThread.start("making safe") { reports.append(MakingSafe([hub], clock: clock).run()) }
     #expect(error == 0)
     whileRunning()
-    #expect(
-      eventually {
-        clock.advance(by: .seconds(1))
-        return reports.withLock { $0 } != nil
-      })
-    return reports.withLock { $0 }?.first ?? SafetyReport()
+    clock.advance(by: MakingSafe.limit)
+    #expect(reports.waits { !$0.isEmpty })
+    return reports.values.first?.first ?? SafetyReport()
   }
 
   @Test func `a line that hangs keeps no other line high and no chip awake, and is reported`() throws {
@@ -49,7 +43,7 @@ struct MakingSafeTests {
       #expect(hardware.transactionCount(at: 0x68) == 0)
       clock.advance(by: .seconds(1))
       // The chip is identified and put to sleep.
-      #expect(eventually { hardware.transactionCount(at: 0x68) >= 2 && hardware.hangCount == 1 })
+      #expect(hardware.waits(forTransactions: 2, at: 0x68) && hardware.hangCount == 1)
     }
     #expect(report.problems.contains("gps: it cannot be switched off: no answer for 4 s"))
     #expect(!report.problems.contains { $0.hasPrefix("mag") })

@@ -65,16 +65,11 @@ struct PayerSharesTests {
       let name = client % 4 == 0 ? "watch[\(client)]" : "gpsd 192.0.2.7:\(40_000 + client)"
       leases.append(hub.state.subscribe(as: .client(name), receiveValue: { _ in }))
     }
-    #expect(eventually { hub.devices[0].holders.count == 1000 && hub.devices[0].power == .acquiring })
+    #expect(hub.waits { hub.devices[0].holders.count == 1000 && hub.devices[0].power == .acquiring })
     // The second epoch ends the first.
-    var second = 0
-    #expect(
-      eventually {
-        if second < 40 { tell(second) }
-        second += 1
-        return hub.devices[0].power == .tracking
-      })
-    #expect(eventually { hub.monitors[0].payers == ["watch", "gpsd 192.0.2.7"] })
+    for second in 0..<2 { tell(second) }
+    #expect(hub.waits { hub.devices[0].power == .tracking })
+    #expect(hub.waits { hub.monitors[0].payers == ["watch", "gpsd 192.0.2.7"] })
     let before = hub.devices[0]
     clock.advance(by: .seconds(4))
     let after = hub.devices[0]
@@ -87,7 +82,7 @@ struct PayerSharesTests {
     let drawn = after.energyMilliwattHours - before.energyMilliwattHours
     #expect(drawn > 0 && abs(paid("watch") - drawn / 4) < 1e-9 && abs(paid("gpsd 192.0.2.7") - drawn * 3 / 4) < 1e-9)
     for lease in leases { lease.cancel() }
-    #expect(eventually { hub.devices[0].holders.isEmpty && hub.monitors[0].payers.isEmpty })
+    #expect(hub.waits { hub.devices[0].holders.isEmpty && hub.monitors[0].payers.isEmpty })
     let end = hub.devices[0]
     #expect(abs(end.energyByClient.reduce(0) { $0 + $1.milliwattHours } - end.energyMilliwattHours) < 1e-9)
     hub.shutDown()

@@ -52,7 +52,7 @@ struct RailEnergyTests {
   private func come(_ name: String, _ device: String, _ bench: Bench) throws -> Subscription {
     let lease = bench.hub.powerLease(of: device).subscribe(as: .client(name), receiveValue: { _ in })
     #expect(
-      eventually {
+      bench.hub.waits {
         let status = bench.hub.devices.first { $0.id == device }
         return status?.holders.contains(name) == true && [.acquiring, .tracking].contains(status?.power)
       }, "\(bench.hub.devices)")
@@ -63,7 +63,7 @@ struct RailEnergyTests {
   private func leave(_ lease: Subscription, _ name: String, _ bench: Bench) {
     lease.cancel()
     #expect(
-      eventually {
+      bench.hub.waits {
         // A device without holders is idle or off.
         !bench.hub.devices.contains { status in
           status.holders.contains(name)
@@ -135,7 +135,7 @@ struct RailEnergyTests {
     bench.pass(2)
     #expect(bench.isHigh && bench.status.schedules.first?.reason.hasPrefix("awake") == true, "\(bench.status)")
     await bench.end()
-    #expect(eventually { bench.isAtRest() }, "\(bench.hub.devices)")
+    #expect(bench.hub.waits { bench.isAtRest() }, "\(bench.hub.devices)")
     expectEnergyToAddUp(bench, "at the end")
     log.cancel()
     let next = try Self.bench(restoring: bench.machine.usageHistories.text, from: bench.clock.now + .seconds(7))

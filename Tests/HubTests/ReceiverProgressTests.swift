@@ -33,7 +33,7 @@ struct ReceiverProgressTests {
   @Test func `a receiver's output without an epoch is counted`() async {
     _ = await statuses.first { $0.power == .acquiring }
     for _ in 0..<20 { terminal.write(nmeaLine("GPTXT,01,01,02,no antenna") + "$GPRMC,broken*00\r\n") }
-    #expect(eventually { count("sentences") == 20 && count("badChecksum") == 20 })
+    #expect(hub.waits { count("sentences") == 20 && count("badChecksum") == 20 })
     #expect(count("epochs") == 0)
     lifetime.end()
     await hub.isOff()
@@ -43,11 +43,11 @@ struct ReceiverProgressTests {
     _ = await statuses.first { $0.power == .acquiring }
     // The second epoch ends the first, and the silence after it ends the second.
     terminal.write(position(10) + position(11))
-    #expect(eventually { count("epochs") == 2 })
+    #expect(hub.waits { count("epochs") == 2 })
     #expect(hub.devices[0].power == .tracking)
     clock.advance(by: .seconds(6))
     terminal.write(nmeaLine("GPTXT,01,01,02,no antenna"))
-    #expect(eventually { count("sentences") == 3 })
+    #expect(hub.waits { count("sentences") == 3 })
     #expect(hub.devices[0].power == .tracking)
     clock.advance(by: .seconds(5))
     terminal.write(nmeaLine("GPTXT,01,01,02,no antenna"))
@@ -67,7 +67,7 @@ struct ReceiverProgressTests {
         + nmeaLine("GPRMC,1200\(second).00,A,\(place),\(knots),45.0,211126,,,A")
     }
     terminal.write(epoch(10, height: "40.0"))
-    #expect(eventually { count("sentences") == 2 })
+    #expect(hub.waits { count("sentences") == 2 })
     #expect(hub.devices[0].warning == nil && count("implausible") == 0)
     terminal.write(epoch(11, height: "999999999999"))
     #expect(hub.monitors[0].changes.waits { $0.warning == "it reports impossible values, which are left out: heights" })
@@ -78,10 +78,10 @@ struct ReceiverProgressTests {
           + "speeds"
       }
     )
-    #expect(eventually { count("implausible") == 3 })
+    #expect(hub.waits { count("implausible") == 3 })
     clock.advance(by: .seconds(59))
     terminal.write(epoch(20, height: "40.0"))
-    #expect(eventually { count("sentences") == 8 })
+    #expect(hub.waits { count("sentences") == 8 })
     #expect(hub.devices[0].warning != nil)
     clock.advance(by: .seconds(2))
     terminal.write(epoch(22, height: "40.0"))

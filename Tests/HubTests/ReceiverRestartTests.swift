@@ -54,17 +54,17 @@ struct ReceiverRestartTests {
     #expect(fixes.waits { $0.contains { !$0.isFrozen } }, "\(hub.devices)")
     // The receiver may have a fix before it is configured.
     let settings = Duration.milliseconds(500)
-    #expect(eventually { receiver.interval == settings }, "\(receiver.interval)")
+    #expect(fixes.waits { _ in receiver.interval == settings }, "\(receiver.interval)")
     receiver.setFaults { faults in
       faults.isFrozen = true
       faults.remedy = .hot
     }
     #expect(fixes.waits { $0.contains(where: \.isFrozen) }, "\(hub.devices)")
-    #expect(eventually { receiver.commands.contains(its.command) }, "\(hub.devices)")
+    #expect(fixes.waits { _ in receiver.commands.contains(its.command) }, "\(hub.devices)")
     let count = fixes.values.count
     #expect(fixes.waits { $0.dropFirst(count).contains { !$0.isFrozen } }, "\(hub.devices)")
     #expect(receiver.starts.last?.kind == .hot)
-    #expect(eventually { receiver.interval == settings })
+    #expect(fixes.waits { _ in receiver.interval == settings })
     #expect(receiver.commands.count { $0 == its.command } == 1)
     #expect(statuses.values.contains { $0.warning?.contains("the hub restarts it, hot (attempt 1)") == true })
     #expect(!statuses.values.contains { $0.power == .failed })
@@ -126,7 +126,7 @@ struct ReceiverRestartTests {
     #expect(epochs.waits { $0.contains { $0.fix.mode >= .twoDimensional } })
     let count = receiver.starts.count
     receiver.setFaults { $0.isFrozen = true }
-    #expect(eventually { receiver.starts.count > count }, "\(hub.devices)")
+    #expect(epochs.waits { _ in receiver.starts.count > count }, "\(hub.devices)")
     #expect(
       hub.monitors[0].changes.waits {
         $0.warning?.contains("the hub switches its supply off and on (attempt 1)") == true
@@ -170,7 +170,7 @@ struct ReceiverRestartTests {
       faults.remedy = .hot
     }
     #expect(epochs.waits { $0.contains(where: \.isFrozen) }, "\(hub.devices)")
-    #expect(eventually { receiver.commands.contains(.binary(6, 4)) }, "\(hub.devices)")
+    #expect(epochs.waits { _ in receiver.commands.contains(.binary(6, 4)) }, "\(hub.devices)")
     let count = epochs.values.count
     #expect(
       epochs.waits { $0.dropFirst(count).contains { !$0.isFrozen && $0.fix.mode >= .twoDimensional } },

@@ -162,6 +162,12 @@ struct ReceiverSleepTests {
     receiver.requests.values.count { Self.kind($0) == 0x0241 }
   }
 
+  /// Waits until the receiver has been told to sleep `count` times, and the hub counts it as asleep.
+  private func isAsleepAgain(_ receiver: ScriptedReceiver, _ hub: Hub, count: Int) -> Bool {
+    // While the receiver is told to sleep, the hub counts it as awake.
+    receiver.requests.waits { _ in sleeps(receiver) == count } && hub.waits { hub.devices.first?.power == .asleep }
+  }
+
   @Test func `a sleeping receiver without a switch is put to sleep again before it would wake by itself`() async throws
   {
     let receiver = Self.receiver()
@@ -173,12 +179,12 @@ struct ReceiverSleepTests {
       hardware.clock.advance(by: .seconds(11 * 86_400))
       #expect(sleeps(receiver) == count - 1 && receiver.isAsleep)
       hardware.clock.advance(by: .seconds(86_400 - 3600))
-      #expect(eventually { sleeps(receiver) == count && hub.devices.first?.power == .asleep }, "\(hub.devices)")
+      #expect(isAsleepAgain(receiver, hub, count: count), "\(hub.devices)")
       #expect(receiver.isAsleep)
     }
     // The receiver's clock continues while the machine is suspended.
     hardware.clock.suspend(for: .seconds(12 * 86_400))
-    #expect(eventually { sleeps(receiver) == 4 && hub.devices.first?.power == .asleep }, "\(hub.devices)")
+    #expect(isAsleepAgain(receiver, hub, count: 4), "\(hub.devices)")
     // No client has used the receiver.
     #expect(hub.devices.first?.idleTimeout?.learned.gapCount == 0 && hub.devices.first?.holders == [])
     hub.shutDown()
@@ -193,7 +199,7 @@ struct ReceiverSleepTests {
     #expect(hub.makeSafe().isEmpty)
     #expect(receiver.isAsleep && sleeps(receiver) == 1)
     hardware.clock.advance(by: .seconds(12 * 86_400 - 3600))
-    #expect(eventually { sleeps(receiver) == 2 && hub.devices.first?.power == .asleep }, "\(hub.devices)")
+    #expect(isAsleepAgain(receiver, hub, count: 2), "\(hub.devices)")
     hub.shutDown()
     await hub.isOff()
     receiver.end()
@@ -209,7 +215,7 @@ struct ReceiverSleepTests {
     let rail = try #require(hub.receiver).device.rail
     _ = try rail.require(for: "other", after: .zero, Poller(stop: -1))
     hardware.clock.advance(by: .seconds(12 * 86_400 - 3600))
-    #expect(eventually { sleeps(receiver) == 2 && hub.devices.first?.power == .asleep }, "\(hub.devices)")
+    #expect(isAsleepAgain(receiver, hub, count: 2), "\(hub.devices)")
     #expect(receiver.isAsleep && hardware.levels.values == [true])
     rail.release(for: "other")
     #expect(hardware.levels.values == [true])
@@ -326,7 +332,8 @@ struct ReceiverSleepTests {
     #expect(sleeps() == 1)
     receiver.switchOn()
     hardware.clock.advance(by: .seconds(660))
-    #expect(eventually { sleeps() == 2 && hub.devices.first?.power == .asleep }, "\(hub.devices)")
+    #expect(receiver.requests.waits { _ in sleeps() == 2 })
+    #expect(hub.waits { hub.devices.first?.power == .asleep }, "\(hub.devices)")
     #expect(hardware.levels.values == [true] && receiver.isAsleep)
     rail.release(for: "other")
     hub.shutDown()

@@ -115,13 +115,13 @@ final class ScheduleBench {
   func settle() {
     // Motion must have been reported to the clients before the time advances.
     #expect(
-      eventually {
+      hub.waits {
         guard wire.simulated.lsm6dsoxInterrupt.isHigh else { return true }
         if case .still = hub.registry.value.motion?.stillness.latest { return false }
         return !status.schedules.contains { $0.reason.hasPrefix("the board has not moved") }
       })
     #expect(
-      eventually {
+      hub.waits {
         let status = status
         // Another thread may carry out the plan's decisions.
         let isToBeAwake = status.schedules.contains { $0.reason.hasPrefix("awake, ") }
@@ -134,7 +134,7 @@ final class ScheduleBench {
         default: return false
         }
       })
-    #expect(eventually { isAtRest() }, "\(hub.devices)")
+    #expect(hub.waits { isAtRest() }, "\(hub.devices)")
     if !isHigh { poweredAt = nil } else if poweredAt == nil { poweredAt = clock.now }
   }
 
@@ -194,7 +194,7 @@ final class ScheduleBench {
         nmeaLine("GPGGA,\(time),,,,,0,00,99.9,,M,,M,,") + nmeaLine("GPRMC,\(time),V,,,,,,,211126,,,N"))
     }
     // An epoch that the receiver sends while it is being switched off is lost, at most one each time.
-    #expect(eventually { epochCount > epochs || !isListenedTo && reader?.source.activity.value.phase != .failed })
+    #expect(hub.waits { epochCount > epochs || !isListenedTo && reader?.source.activity.value.phase != .failed })
     if epochCount == epochs { lost += 1 }
     #expect(lost <= rises)
     settle()

@@ -109,7 +109,7 @@ struct StubbornLineTests {
     try await visitWithStubbornLine(hub)
     hardware.set(.refusesLow(times: 1000), line: "imu-power")
     #expect(await hub.apply(try board(rateHz: nil)) == [])
-    let isReported = eventually {
+    let isReported = hub.waits {
       hub.switchProblems.first?.hasPrefix("power line simulated/imu-power: it could not be switched off: ") == true
     }
     #expect(isReported, "\(hub.switchProblems)")
@@ -128,7 +128,7 @@ struct StubbornLineTests {
     #expect(hub.undrivenLines == ["imu"])
     hardware.set(nil, line: "imu-power")
     clock.advance(by: .seconds(1))
-    #expect(eventually { hub.undrivenLines == [] })
+    #expect(hub.waits { hub.undrivenLines == [] })
     #expect(hardware.level(of: "imu-power") == false)
   }
 
@@ -164,14 +164,13 @@ struct StubbornLineTests {
     hub.shutDown()
     #expect(hardware.hangCounts.waits { $0 == 1 })
     #expect(hardware.waits(for: false, of: "mag-power"))
+    #expect(hub.monitors[1].changes.waits { $0.power == .off })
     let ends = Recorder<[String]>()
     async let _ = { ends.append(await hub.isOff(within: .seconds(4))) }()
-    #expect(
-      eventually {
-        patience.advance(by: .milliseconds(500))
-        return !ends.values.isEmpty
-      })
-    #expect(ends.values == [["imu"]] && hardware.level(of: "imu-power") == true)
+    // Two timers are set: for the supervisor's check, and for the limit of `isOff`.
+    await patience.sleepers(2)
+    patience.run(until: patience.now + .seconds(4))
+    #expect(await ends.first(1) == [["imu"]] && hardware.level(of: "imu-power") == true)
     hardware.set(nil, line: "imu-power")
     #expect(hardware.waits(for: false, of: "imu-power"))
     for lease in leases { lease.cancel() }
@@ -186,12 +185,10 @@ struct StubbornLineTests {
     for failures in 1...5 {
       _ = await statuses.values { $0.count { $0.power == .failed } >= failures }
       #expect(hardware.levels.values.filter { $0.hasPrefix("imu") } == ["imu-power true"])
-      // Advance the clock until the next attempt.
-      #expect(
-        eventually {
-          clock.advance(by: .milliseconds(250))
-          return statuses.values.count { $0.wakes > failures } > 0 || clock.now.nanoseconds > 50_000_000_000
-        })
+      // Two timers are set: for the next attempt, and for the end of the minimum time on. The pauses double.
+      await clock.sleepers(2)
+      clock.advance(by: .milliseconds(250 << (failures - 1)))
+      _ = await statuses.first { $0.wakes > failures }
     }
     hardware.simulated.inject(nil, at: 0x68)
     #expect(hardware.levels.values.filter { $0.hasPrefix("imu") } == ["imu-power true"])

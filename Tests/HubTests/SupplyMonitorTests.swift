@@ -42,11 +42,11 @@ struct SupplyMonitorTests {
     let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 100, "monitor: 'meter'"))
     #expect(device("meter", of: hub)?.power == .asleep)
     let subscription = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { (device("gps", of: hub)?.measuredMilliwattHours ?? 0) > 0 })
+    #expect(hub.waits { (device("gps", of: hub)?.measuredMilliwattHours ?? 0) > 0 })
     let before = try #require(device("gps", of: hub))
     #expect(device("meter", of: hub)?.holders == ["energy of gps"])
     #expect(abs(before.milliwatts / truth - 1) < 0.03, "\(before.milliwatts) of \(truth)")
-    #expect(eventually { (device("gps", of: hub)?.onTime ?? .zero) > before.onTime + .milliseconds(500) })
+    #expect(hub.waits { (device("gps", of: hub)?.onTime ?? .zero) > before.onTime + .milliseconds(500) })
     let after = try #require(device("gps", of: hub))
     let hours = (after.onTime - before.onTime).inSeconds / 3600
     let energy = after.energyMilliwattHours - before.energyMilliwattHours
@@ -60,7 +60,7 @@ struct SupplyMonitorTests {
     // The second visit is measured like the first.
     let again = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     #expect(
-      eventually {
+      hub.waits {
         device("gps", of: hub).map { $0.measuredMilliwattHours > after.measuredMilliwattHours } ?? false
       })
     again.cancel()
@@ -93,12 +93,12 @@ struct SupplyMonitorTests {
       receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'") + ","
         + receiver("twin", port: "simulated/gps2", milliamperes: 90, "standbyMilliamperes: 10"))
     let first = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
+    #expect(hub.waits { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
     // A device that is powered for another one is charged its share too.
-    #expect(eventually { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
+    #expect(hub.waits { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
     let second = hub.powerLease(of: "twin").subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
-    #expect(eventually { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
+    #expect(hub.waits { device("gps", of: hub).map { abs($0.milliwatts / truth - 0.25) < 0.03 } ?? false })
+    #expect(hub.waits { device("twin", of: hub).map { abs($0.milliwatts / truth - 0.75) < 0.03 } ?? false })
     first.cancel()
     second.cancel()
     await hub.isOff()
@@ -113,13 +113,13 @@ struct SupplyMonitorTests {
     let monitor = try #require(hub.monitors.first { $0.id == "gps" })
     let watching = monitor.changes.subscribe(as: "test", receiveValue: { changes.append($0) })
     let subscription = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { device("gps", of: hub).map { abs($0.milliwatts / truth - 1) < 0.03 } ?? false })
+    #expect(hub.waits { device("gps", of: hub).map { abs($0.milliwatts / truth - 1) < 0.03 } ?? false })
     _ = await changes.first { $0.power == .tracking }
     let count = changes.values.count
     let energy = try #require(device("gps", of: hub)).measuredMilliwattHours
     // About twenty measurements have passed.
     #expect(
-      eventually { device("gps", of: hub).map { $0.measuredMilliwattHours > energy + truth * 0.7 / 3600 } ?? false })
+      hub.waits { device("gps", of: hub).map { $0.measuredMilliwattHours > energy + truth * 0.7 / 3600 } ?? false })
     #expect(changes.values.count == count)
     subscription.cancel()
     watching.cancel()
@@ -142,7 +142,7 @@ struct SupplyMonitorTests {
     #expect(try statuses(of: "meter", hub).waits { $0.power == .failed })
     // The monitor is started as soon as the line is high. It may have failed before the receiver's own thread has
     // noticed the line.
-    #expect(eventually { device("gps", of: hub)?.milliwatts == 165 })
+    #expect(hub.waits { device("gps", of: hub)?.milliwatts == 165 })
     #expect(device("gps", of: hub)?.measuredMilliwattHours == 0)
     subscription.cancel()
     await hub.isOff()
