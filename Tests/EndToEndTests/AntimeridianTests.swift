@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A way over the antimeridian is as short as any other, on the pages and in files.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct AntimeridianTests {
+@Suite(.serialized, .sharesFixtures, .timeLimit(.minutes(10))) struct AntimeridianTests {
   private let temporary = TemporaryFolder("antimeridian")
 
   /// Twenty positions five seconds apart, from 179.9985° E over the antimeridian to the east; the last one was two minutes ago.
@@ -42,8 +42,6 @@ import Testing
       """)
   }
 
-  private func scale(_ browser: Browser) throws -> String { try browser.text("String(window.scaleText)") }
-
   @Test func `the page shows a recorded track across the antimeridian correctly`() throws {
     _ = try record()
     let port = SocketClient.freePort()
@@ -57,7 +55,7 @@ import Testing
     let browser = try Browser()
     try browser.open("http://localhost:\(port)/")
     try noteScale(browser)
-    #expect(try eventually { try scale(browser).hasSuffix("0 m, north up") })
+    #expect(try browser.sees("window.scaleText.endsWith('0 m, north up')"))
     #expect(hub.stop() == 0)
   }
 
@@ -84,11 +82,11 @@ import Testing
     let replay = Program([
       "replay", log, "--board", board, "--socket", "\(temporary.path)/hub.sock", "--stay", "--rate", "5",
     ])
-    #expect(eventually { HTTPAnswer(port, "GET", "/healthz").status == 200 }, "\(replay.standardError)")
+    #expect(replay.logs("dashboard on"), "\(replay.standardError)")
     try browser.open("http://localhost:\(port)/")
     try noteScale(browser)
-    #expect(try eventually { try browser.text("document.getElementById('lon').textContent").hasSuffix("W") })
-    #expect(try eventually { try scale(browser).hasSuffix(" m, north up") })
+    #expect(try browser.sees("text('lon').endsWith('W')"))
+    #expect(try browser.sees("window.scaleText.endsWith(' m, north up')"))
     replay.send(SIGTERM)
     replay.wait()
   }
@@ -111,7 +109,7 @@ import Testing
     try noteScale(browser)
     let hubs = "document.getElementById('map').getAttribute('aria-label')"
     #expect(try browser.shows("Map: 2 hubs, 0 of them open", at: hubs))
-    #expect(try eventually { try scale(browser) == "50 m, north up" })
+    #expect(try browser.shows("50 m, north up", at: "window.scaleText"))
     page.send(SIGTERM)
     page.wait()
   }

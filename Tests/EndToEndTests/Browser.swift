@@ -2,109 +2,116 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 
-/// Debian's Chromium without a window, driven as WebDriver has it.
+/// A tab of Debian's Chromium, driven as WebDriver has it. Each test has a new one, in which no page has stored
+/// anything.
 final class Browser {
-  private let driver: Program
-  /// The folder for its profile, which it leaves behind.
-  private let folder = TemporaryFolder("browser")
-  private let port = SocketClient.freePort()
-  private var session = ""
+  private let process: BrowserProcess
+  private var origins: Set<String> = []
 
-  private struct Answer<Value: Decodable>: Decodable { var value: Value }
-  private struct Session: Decodable { var sessionId: String }
-  private struct Nothing: Decodable {}
-  struct LogEntry: Decodable { var message: String }
+  init() throws { process = try BrowserProcess.take() }
 
-  /// An error for a driver that does not answer, or answers with something unexpected.
-  struct Failure: Error {
-    var command, answer: String
+  deinit { process.leave(origins) }
+
+  func open(_ address: String) throws {
+    let parts = address.split(separator: "/", maxSplits: 2)
+    if parts.count > 1 { origins.insert("\(parts[0])//\(parts[1])") }
+    try process.command("/url", #"{"url": "\#(address)"}"#)
   }
 
-  init() throws {
-    driver = Program(
-      ["--port=\(port)"], path: "/usr/bin/chromedriver", environment: ["TMPDIR=\(folder.path)"])
-    let port = port
-    // A browser's first start reads it from the disk, which takes longer than later starts.
-    _ = eventually { SocketClient.isListening(port) }
-    let options = """
-      {"binary": "/usr/bin/chromium",
-       "args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--no-proxy-server", "--window-size=1280,1000"]}
-      """
-    let logs = #"{"browser": "ALL", "performance": "ALL"}"#
-    // The default is half a minute, but on a busy machine the audit of a page takes longer.
-    let limits = #"{"script": 240000, "pageLoad": 240000}"#
-    let wanted = #"{"goog:chromeOptions": \#(options), "goog:loggingPrefs": \#(logs), "timeouts": \#(limits)}"#
-    func begin() throws -> String {
-      let made: Session = try call("POST", "/session", #"{"capabilities": {"alwaysMatch": \#(wanted)}}"#)
-      return "/session/\(made.sessionId)"
-    }
-    // On a busy machine the driver may give up before the browser is ready.
-    do {
-      session = try begin()
-    } catch is Failure {
-      session = try begin()
-    }
-  }
+  /// Short names for the scripts of tests.
+  private static let names = """
+    const element = (id) => document.getElementById(id);
+    const text = (id) => element(id).textContent;
+    /** The colours of a canvas's pixels. The copy leaves the canvas as the page has it. */
+    const pixels = (canvas) => {
+      const { width, height } = canvas;
+      const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+      copy.drawImage(canvas, 0, 0);
+      return copy.getImageData(0, 0, width, height).data;
+    };
+    const colourCount = (canvas) => new Set(new Uint32Array(pixels(canvas).buffer)).size;
 
-  deinit {
-    let _: Nothing? = try? call("DELETE", session)
-    driver.send(SIGTERM)
-    driver.wait()
-  }
-
-  func open(_ address: String) throws { try command("/url", #"{"url": "\#(address)"}"#) }
+    """
 
   /// Returns the text that a JavaScript expression evaluates to.
   func text(_ expression: String) throws -> String {
-    try call("POST", session + "/execute/sync", body(script: "return String(\(expression))"))
+    try process.call("POST", "/execute/sync", body(script: "\(Browser.names)return String(\(expression))"))
+  }
+
+  /// Waits until a JavaScript condition holds. The page tells when it does: the condition is evaluated whenever the
+  /// page has changed, was drawn or has another size, and the test waits for one answer of the browser.
+  ///
+  /// - Parameters:
+  ///   - condition: an expression that may use `element(id)`, `text(id)`, `pixels(canvas)` and `colourCount(canvas)`.
+  ///     It does not hold while it throws an error, such as that of an element that is not there yet.
+  ///   - limit: how long it may take until it holds
+  func sees(_ condition: String, within limit: Duration = .seconds(180)) throws -> Bool {
+    let script = """
+      \(Browser.names)
+      const done = arguments[0];
+      const holds = () => { try { return Boolean(\(condition)); } catch { return false; } };
+      if (holds()) return done(true);
+      const events = ["load", "resize", "scroll", "visibilitychange", "transitionend", "animationend"];
+      const look = () => holds() && end(true);
+      // A canvas has no events. The page draws it in a frame that it has asked for.
+      const ask = window.requestAnimationFrame;
+      window.requestAnimationFrame = (draw) => ask((time) => { try { draw(time); } finally { look(); } });
+      const changes = new MutationObserver(look);
+      changes.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+      for (const event of events) window.addEventListener(event, look, true);
+      const late = setTimeout(() => end(holds()), \(Int(limit / .milliseconds(1))));
+      // A frame may have been asked for before.
+      setTimeout(look, 50);
+      function end(outcome) {
+        changes.disconnect();
+        for (const event of events) window.removeEventListener(event, look, true);
+        window.requestAnimationFrame = ask;
+        clearTimeout(late);
+        done(outcome);
+      }
+      """
+    func outcome() throws -> Bool { try process.call("POST", "/execute/async", body(script: script)) }
+    do {
+      return try outcome()
+    } catch let failure as BrowserProcess.Failure where failure.isOfReplacedPage {
+      // The page has reloaded itself.
+      return try outcome()
+    }
   }
 
   /// Waits until a JavaScript expression evaluates to this text.
-  func shows(_ text: String, at expression: String) throws -> Bool {
-    try eventually { try self.text(expression) == text }
+  func shows(_ text: String, at expression: String, within limit: Duration = .seconds(180)) throws -> Bool {
+    let quoted = try JSONEncoder().encode(text)
+    return try sees("String(\(expression)) === \(String(decoding: quoted, as: UTF8.self))", within: limit)
   }
 
   /// Returns the text that a JavaScript promise resolves to.
   func awaitedText(_ promise: String) throws -> String {
-    try call("POST", session + "/execute/async", body(script: "(\(promise)).then((x) => arguments[0](String(x)))"))
+    try process.call(
+      "POST", "/execute/async", body(script: "(\(promise)).then((x) => arguments[0](String(x)))"))
   }
 
   /// Runs a script of any length.
-  func run(_ script: String) throws { try command("/execute/sync", body(script: script)) }
+  func run(_ script: String) throws { try process.command("/execute/sync", body(script: script)) }
 
   func developerTool(_ method: String, _ parameters: String) throws {
-    try command("/goog/cdp/execute", #"{"cmd": "\#(method)", "params": \#(parameters)}"#)
+    try process.command("/goog/cdp/execute", #"{"cmd": "\#(method)", "params": \#(parameters)}"#)
   }
 
-  func minimize() throws { try command("/window/minimize", "{}") }
-  func restore() throws { try command("/window/rect", #"{"width": 1280, "height": 1000}"#) }
+  func minimize() throws { try process.command("/window/minimize", "{}") }
+  func restore() throws { try process.resize() }
 
   /// A screenshot as a PNG file.
   func screenshot() throws -> [UInt8] {
-    let text: String = try call("GET", session + "/screenshot")
+    let text: String = try process.call("GET", "/screenshot")
     return Data(base64Encoded: text).map(Array.init) ?? []
   }
 
   /// The page's errors, or its activity: `browser` or `performance`.
-  func log(_ type: String) throws -> [LogEntry] { try call("POST", session + "/se/log", #"{"type": "\#(type)"}"#) }
+  func log(_ type: String) throws -> [BrowserProcess.LogEntry] { try process.log(type) }
 
   private func body(script: String) throws -> String {
     let quoted = try JSONEncoder().encode(script)
     return #"{"script": \#(String(decoding: quoted, as: UTF8.self)), "args": []}"#
-  }
-
-  private func command(_ path: String, _ body: String) throws {
-    // Most commands answer with null, which only this type accepts.
-    let _: Nothing? = try call("POST", session + path, body)
-  }
-
-  private func call<Value: Decodable>(_ method: String, _ path: String, _ body: String = "") throws -> Value {
-    let answer = HTTPAnswer(
-      port, method, path, ["Content-Length: \(body.utf8.count)"], body: body, host: "localhost:\(port)",
-      asksToClose: false, within: .seconds(270))
-    guard let value = try? JSONDecoder().decode(Answer<Value>.self, from: Data(answer.body.utf8)).value else {
-      throw Failure(command: "\(method) \(path)", answer: "\(answer.head.prefix(300)) \(answer.body.prefix(1000))")
-    }
-    return value
   }
 }

@@ -20,12 +20,11 @@ extension Browser {
       try developerTool(
         "Emulation.setDeviceMetricsOverride",
         #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(isMobile)}"#)
-      #expect(try eventually { try text("innerWidth") == "\(width)" })
+      #expect(try shows("\(width)", at: "innerWidth"))
       #expect(
-        try eventually { try text("document.documentElement.scrollWidth") == "\(width)" },
-        "it has to be scrolled sideways at \(width)")
+        try shows("\(width)", at: "document.documentElement.scrollWidth"), "it has to be scrolled sideways at \(width)")
       #expect(
-        try isMobile || eventually { try text("document.documentElement.scrollHeight") == "\(height)" },
+        try isMobile || shows("\(height)", at: "document.documentElement.scrollHeight"),
         "it has to be scrolled at \(width)")
       save(as: name.replacing("WIDTH", with: "\(width)"))
     }
@@ -34,7 +33,7 @@ extension Browser {
   /// Opens one of the dashboard's panels.
   func open(panel name: String) throws {
     try run("document.getElementById('tab-\(name)').click()")
-    #expect(try eventually { try text("document.getElementById('panel-\(name)').checkVisibility()") == "true" })
+    #expect(try sees("element('panel-\(name)').checkVisibility()"))
   }
 
   /// Changes one of the dashboard's settings like a user.
@@ -50,7 +49,7 @@ extension Browser {
     try developerTool(
       "Emulation.setDeviceMetricsOverride",
       #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": \#(width < 500)}"#)
-    #expect(try eventually { try text("innerWidth") == "\(width)" })
+    #expect(try shows("\(width)", at: "innerWidth"))
   }
 
   /// The page has no obstacles for people who cannot see it.

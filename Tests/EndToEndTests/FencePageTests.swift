@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Fences on the dashboard, in a browser.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct FencePageTests {
+@Suite(.serialized, .sharesFixtures, .timeLimit(.minutes(15))) struct FencePageTests {
   private let port = SocketClient.freePort()
   private let browser: Browser
 
@@ -29,29 +29,29 @@ import Testing
   /// Returns everything that the page says about the fences.
   private func fences() throws -> String { try browser.text("document.getElementById('fences').innerText") }
 
-  private func attribute(_ name: String, of id: String) throws -> String {
-    try browser.text("document.getElementById('\(id)').getAttribute('\(name)')")
-  }
-
   private func isVisible(_ selector: String) throws -> Bool {
     try browser.text("document.querySelector('\(selector)').checkVisibility()") == "true"
   }
 
-  /// Returns how many pixels of the map have a colour of the style.
-  private func dots(_ colour: String) throws -> Int {
-    Int(
-      try browser.text(
-        """
-        (() => { const map = document.getElementById('map');
-          const style = getComputedStyle(document.documentElement).getPropertyValue('--\(colour)');
+  /// Waits until the page meets all conditions, which may use `fences`, the text about the fences, and `dots(colour)`,
+  /// the number of the map's pixels in a colour of the style. The vehicle passes a place every 70 s.
+  private func sees(_ conditions: String...) throws -> Bool {
+    try browser.sees(
+      """
+      (() => {
+        const fences = element('fences').innerText;
+        const dots = (colour) => {
+          const style = getComputedStyle(document.documentElement).getPropertyValue(`--${colour}`);
           const [r, g, b] = style.match(/[0-9a-f]{2}/gi).map((digits) => parseInt(digits, 16));
-          const d = map.getContext('2d').getImageData(0, 0, map.width, map.height).data;
+          const d = pixels(element('map'));
           let count = 0;
           for (let i = 0; i < d.length; i += 4) {
             if (Math.abs(d[i] - r) + Math.abs(d[i + 1] - g) + Math.abs(d[i + 2] - b) < 24) count += 1;
           }
-          return count; })()
-        """)) ?? 0
+          return count;
+        };
+        return \(conditions.joined(separator: " && ")); })()
+      """, within: .seconds(230))
   }
 
   private func metric(_ line: String) -> Bool { HTTPAnswer(port, "GET", "/metrics").body.contains("\(line)\n") }
@@ -61,67 +61,66 @@ import Testing
     // The fence is where the vehicle starts. The vehicle drives 100 m away from there.
     let hub = try open("start: { circle: [52.5163, 13.3777, 50], grace: 2, speed: 20 }")
     // If the page opened too late for the start, the vehicle returns every 70 s.
-    let isInside = try eventually(within: .seconds(240)) {
-      let text = try fences()
-      return try text.hasPrefix("start\n") && text.contains("inside · ") && text.contains(" m within the edge, ±")
-        && text.contains(" fix ") && attribute("aria-label", of: "map").hasSuffix("; fence start: inside")
-        && dots("good") > 50
-    }
+    let isInside = try sees(
+      #"fences.startsWith('start\n')"#, "fences.includes('inside · ')", "fences.includes(' m within the edge, ±')",
+      "fences.includes(' fix ')", "element('map').ariaLabel.endsWith('; fence start: inside')", "dots('good') > 50")
     let atFirst = try fences()
     #expect(isInside, "\(atFirst)")
     // Looking at a fence does not keep any device awake.
     try browser.run("document.getElementById('pause').click()")
     #expect(hub.shows("imu", "off"))
-    let hasLeft = try eventually(within: .seconds(240)) {
-      let text = try fences()
-      return try text.contains("outside · left ") && text.contains(" m beyond the edge, ±")
-        && attribute("aria-label", of: "map").hasSuffix("; fence start: outside")
-        && browser.text("document.getElementById('fences-said').textContent") == "fence start: outside"
-        && dots("warn") > 50 && dots("good") == 0 && metric("sensorhub_fence_inside{fence=\"start\"} 0")
-    }
+    let hasLeft = try sees(
+      "fences.includes('outside · left ')", "fences.includes(' m beyond the edge, ±')",
+      "element('map').ariaLabel.endsWith('; fence start: outside')", "text('fences-said') === 'fence start: outside'",
+      "dots('warn') > 50", "dots('good') === 0")
     let atLast = try fences()
     #expect(hasLeft, "\(atLast)")
+    #expect(eventually(within: .seconds(240)) { metric("sensorhub_fence_inside{fence=\"start\"} 0") })
     #expect(eventually(within: .seconds(240)) { metric("sensorhub_fence_inside{fence=\"start\"} 1") })
     #expect(hub.devicesNow["imu"].wakes == 1)
     #expect(hub.devicesNow["gps"].holders.allSatisfy { $0 == "fence start (position)" })
     let log = try browser.log("browser")
-    // The warning comes from this test, which reads pixels frequently.
-    #expect(log.allSatisfy { $0.message.contains("willReadFrequently") }, "\(log)")
+    #expect(log.isEmpty, "\(log)")
     // The page does not show earlier findings as present ones.
     hub.stop(SIGKILL)
-    #expect(try eventually { try fences().contains("was ") })
+    #expect(try browser.sees("element('fences').innerText.includes('was ')"))
     #expect(try fences().contains("The hub does not say when the next fix is due."))
     #expect(try browser.text("document.getElementById('fences-age').textContent").hasSuffix(" old"))
   }
 
-  @Test(arguments: ["light", "dark"])
-  func `fences appear and disappear with the board file, and the page needs no scrolling`(_ scheme: String) throws {
+  @Test func `fences appear and disappear with the board file, and the page needs no scrolling`() throws {
     let hub = try open("")
-    try browser.prefer(scheme: scheme)
     #expect(try browser.shows("2", at: "document.querySelectorAll('.device').length"))
     #expect(try !isVisible(".fences") && fences() == "")
-    #expect(try !attribute("aria-label", of: "map").contains("fence"))
+    #expect(try !browser.text("element('map').ariaLabel").contains("fence"))
     #expect(!HTTPAnswer(port, "GET", "/metrics").body.contains("sensorhub_fence_"))
     // The fence is a corner of a town far away.
     let town = "town: { polygon: [[52.6, 13.5], [52.6, 13.51], [52.61, 13.5]] }"
     serve(town, on: hub)
-    let isOutside = try eventually {
-      let text = try fences()
-      return text.hasPrefix("town\n") && text.contains("outside · for ") && text.contains(" km beyond the edge, ±")
+    #expect(
+      try sees(
+        #"fences.startsWith('town\n')"#, "fences.includes('outside · for ')",
+        "fences.includes(' km beyond the edge, ±')"))
+    let (list, more) = (
+      "document.querySelector('.fences').checkVisibility()", "element('fences-more').checkVisibility()"
+    )
+    #expect(try browser.sees("\(list) && !\(more)"))
+    for scheme in ["light", "dark"] {
+      try browser.prefer(scheme: scheme)
+      try browser.expectNoScrolling(savingAs: "fence-WIDTH-\(scheme)", at: 800)
     }
-    #expect(isOutside)
-    #expect(try eventually { try isVisible(".fences") && !isVisible("#fences-more") })
-    try browser.expectNoScrolling(savingAs: "fence-WIDTH-\(scheme)", at: 800)
     try browser.developerTool("Emulation.clearDeviceMetricsOverride", "{}")
     let others = (1...9).map { "a_fence_of_a_long_name_\($0): { circle: [52.6, 13.5, 1000] }" }
     serve(([town] + others).joined(separator: ", "), on: hub)
     #expect(try browser.shows("10", at: "document.querySelectorAll('.fence').length"))
-    let more = "document.getElementById('fences-more').textContent"
-    #expect(try eventually { try isVisible("#fences-more") && browser.text(more).hasSuffix(" more") })
-    try browser.expectNoScrolling(savingAs: "fences-WIDTH-\(scheme)", at: 800)
-    try browser.expectAccessible()
+    #expect(try browser.sees("\(more) && text('fences-more').endsWith(' more')"))
+    for scheme in ["light", "dark"] {
+      try browser.prefer(scheme: scheme)
+      try browser.expectNoScrolling(savingAs: "fences-WIDTH-\(scheme)", at: 800)
+      try browser.expectAccessible()
+    }
     serve("", on: hub)
-    #expect(try eventually { try !isVisible(".fences") && fences() == "" })
+    #expect(try browser.sees("!\(list) && element('fences').innerText === ''"))
     #expect(hub.stop() == 0)
   }
 }

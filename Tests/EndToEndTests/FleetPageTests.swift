@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The page of all hubs at a broker: each hub sleeps unless a page has it open.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct FleetPageTests {
+@Suite(.serialized, .sharesFixtures, .timeLimit(.minutes(10))) struct FleetPageTests {
   private let broker = Broker()
   private let port = SocketClient.freePort()
 
@@ -62,7 +62,7 @@ import Testing
     client.leave()
     #expect(eventually { other.text.ranges(of: #"{"hub":"boat""#).count > 3 })
     other.leave()
-    #expect(eventually { boat.isOff && ship.isOff })
+    #expect(boat.comesToRest() && ship.comesToRest())
     #expect(boat.devicesNow["gps"].wakes == 1 && ship.devicesNow["gps"].wakes == 1)
     // A sleeping hub sends nothing new.
     var news = ""
@@ -95,7 +95,7 @@ import Testing
         "sensorhub/\(name)/state", #"{"class":"STATE","mode":"none","monotonic":9.0}"#, retained: false)
     }
     func hears(_ client: SocketClient) -> Bool {
-      eventually { names.allSatisfy { client.text.contains(#"{"hub":"\#($0)","state":{"#) } }
+      names.allSatisfy { client.receives(#"{"hub":"\#($0)","state":{"#) }
     }
     #expect(hears(first), "\(first.text)")
     let second = open(names.joined(separator: ","))
@@ -177,21 +177,22 @@ import Testing
     let page = page()
     let browser = try Browser()
     try browser.open("http://localhost:\(port)/")
-    func word(_ name: String) throws -> String {
-      let named = "[...document.querySelectorAll('.hub')].find((e) => e.querySelector('h3').textContent === '\(name)')"
-      return try browser.text("\(named)?.querySelector('.power').textContent")
+    func word(_ name: String) -> String {
+      "[...document.querySelectorAll('.hub')].find((e) => e.querySelector('h3').textContent === '\(name)')"
+        + ".querySelector('.power').textContent"
     }
     func click(_ name: String) throws {
       try browser.run("document.querySelector('[aria-label^=\"\(name)\"]').click()")
     }
-    #expect(try eventually { try word("boat") == "asleep" && word("ship") == "asleep" && word("buoy") == "offline" })
+    #expect(
+      try browser.shows("asleep,asleep,offline", at: "[\(word("boat")), \(word("ship")), \(word("buoy"))].join()"))
     #expect(boat.devicesNow["gps"].wakes == 0)
     try click("Open boat")
-    #expect(try eventually { try word("boat") == "live" })
+    #expect(try browser.shows("live", at: word("boat")))
     #expect(boat.devicesNow["gps"].holders.count == 1 && ship.devicesNow["gps"].wakes == 0)
     // A second hub is opened without a gap for the first.
     try click("Open ship")
-    #expect(try eventually { try word("ship") == "live" && word("boat") == "live" })
+    #expect(try browser.shows("live,live", at: "[\(word("ship")), \(word("boat"))].join()"))
     let map = "document.getElementById('map').ariaLabel"
     #expect(try browser.shows("Map: 4 hubs, 2 of them open", at: map))
     try click("Close ship")
@@ -200,8 +201,9 @@ import Testing
     #expect(boat.comesToRest())
     try browser.restore()
     // The hidden page has reported its state throughout.
-    #expect(eventually { boat.devicesNow["gps"].wakes == 2 })
-    #expect(try eventually { try word("boat") == "live" })
+    #expect(boat.shows("gps", "tracking"))
+    #expect(boat.devicesNow["gps"].wakes == 2)
+    #expect(try browser.shows("live", at: word("boat")))
     for scheme in ["light", "dark"] {
       try browser.prefer(scheme: scheme)
       try browser.expectNoScrolling(savingAs: "fleet-WIDTH-\(scheme)")
@@ -248,21 +250,20 @@ import Testing
     let page = page()
     let browser = try Browser()
     try browser.open("http://localhost:\(port)/")
-    func text(_ part: String, of name: String) throws -> String {
-      let hub = "[...document.querySelectorAll('.hub')].find((e) => e.querySelector('h3').textContent === '\(name)')"
-      return try browser.text("\(hub)?.querySelector('\(part)')?.textContent")
+    func text(_ part: String, of name: String) -> String {
+      "[...document.querySelectorAll('.hub')].find((e) => e.querySelector('h3').textContent === '\(name)')"
+        + ".querySelector('\(part)').textContent"
     }
-    #expect(
-      try eventually { try text(".trouble", of: "buoy") == "fence anchor: left, 14 m beyond the edge" })
-    #expect(try text(".fences", of: "buoy") == "Fences: anchor outside, yard inside")
-    #expect(try eventually { try text(".trouble", of: "blind").hasPrefix("fence anchor: no fix") })
+    #expect(try browser.shows("fence anchor: left, 14 m beyond the edge", at: text(".trouble", of: "buoy")))
+    #expect(try browser.text(text(".fences", of: "buoy")) == "Fences: anchor outside, yard inside")
+    #expect(try browser.sees("\(text(".trouble", of: "blind")).startsWith('fence anchor: no fix')"))
     #expect(try browser.text("document.title").contains("fence anchor: "))
     #expect(try browser.shows("true", at: "document.getElementById('count').textContent.endsWith(' 2 in trouble')"))
     let links = "[...document.querySelectorAll('.page:not([hidden])')].map((e) => e.href).join()"
     #expect(try browser.shows("http://buoy.example:8080/", at: links))
     // A click on the name opens the hub, like its button.
     try browser.run("document.querySelector('.hub h3').click()")
-    #expect(try eventually { try browser.text("document.querySelector('.hub button').textContent") == "Close" })
+    #expect(try browser.shows("Close", at: "document.querySelector('.hub button').textContent"))
     try browser.expectAccessible()
     page.send(SIGTERM)
     #expect(page.wait() == 0)
@@ -275,20 +276,21 @@ import Testing
     let browser = try Browser()
     try browser.open("http://localhost:\(port)/")
     func has(_ button: String, _ mode: String) throws -> Bool {
-      try browser.text("document.querySelector('.hub button')?.textContent") == button
-        && browser.text("document.getElementById('mode').textContent") == mode
+      try browser.shows(
+        "\(button), \(mode)", at: "`${document.querySelector('.hub button').textContent}, ${text('mode')}`",
+        within: .seconds(230))
     }
-    #expect(try eventually { try has("Open", "asleep") })
+    #expect(try has("Open", "asleep"))
     try browser.run("document.querySelector('.hub button').click()")
-    #expect(try eventually { try has("Close", "watching") })
+    #expect(try has("Close", "watching"))
     #expect(boat.shows("gps", "tracking"))
     first.send(SIGTERM)
     #expect(first.wait() == 0)
     broker.stop()
     let second = Program(["fleet", "--http", "\(port)", broker.address])
-    #expect(try eventually { try has("Close", "no broker") })
+    #expect(try has("Close", "no broker"))
     broker.start()
-    #expect(try eventually(within: .seconds(240)) { try has("Close", "watching") })
+    #expect(try has("Close", "watching"))
     #expect(
       eventually(within: .seconds(240)) { boat.devicesNow["gps"].holders.contains { $0.hasPrefix("mqtt fleet-") } })
     try browser.open("about:blank")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Malicious names in all places where people and programs see them.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct HostileNameTests {
+@Suite(.serialized, .sharesFixtures, .timeLimit(.minutes(10))) struct HostileNameTests {
   private let temporary = TemporaryFolder("hostile")
   private var folder: String { temporary.path }
   /// A browser reads a tag where Swift reads one character.
@@ -39,7 +39,7 @@ import Testing
   @Test func `a browser shows a name from a recording as text`() throws {
     let port = SocketClient.freePort()
     let program = try replay("{ name: \"\(HostileNameTests.tag)\", \(HostileNameTests.gps), http: { port: \(port) } }")
-    #expect(eventually { HTTPAnswer(port, "GET", "/healthz").status == 200 }, "\(program.standardError)")
+    #expect(program.logs("dashboard on"), "\(program.standardError)")
     let browser = try Browser()
     try browser.open("http://localhost:\(port)/")
     #expect(try browser.text("document.querySelector('h1').textContent") == HostileNameTests.tag)
@@ -59,7 +59,7 @@ import Testing
         http: { port: \(port), address: "0.0.0.0", tokenFile: "/etc/machine-id", hosts: ["evil.example"],
           tiles: "https://evil.example/{z}/{x}/{y}.png", attribution: "evil" } }
       """)
-    #expect(eventually { HTTPAnswer(port, "GET", "/healthz").status == 200 }, "\(program.standardError)")
+    #expect(program.logs("dashboard on"), "\(program.standardError)")
     let page = HTTPAnswer(port, "GET", "/")
     #expect(page.status == 200 && !page.head.contains("evil") && !page.body.contains("evil"), "\(page.head)")
     #expect(HTTPAnswer(port, "GET", "/", host: "evil.example:\(port)").status == 421)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A replay on the dashboard, in a browser.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ReplayDashboardTests {
+@Suite(.serialized, .sharesFixtures, .timeLimit(.minutes(10))) struct ReplayDashboardTests {
   private let browser: Browser
   private let log = ReplayedLog()
   private let replay: Program
@@ -19,14 +19,18 @@ import Testing
 
   private func click(_ id: String) throws { try browser.run("document.getElementById('\(id)').click()") }
 
-  private func shows(_ text: String, in id: String) throws -> Bool { try eventually { try self.text(of: id) == text } }
+  private func shows(_ text: String, in id: String) throws -> Bool { try browser.shows(text, at: "text('\(id)')") }
 
   private func isRunning() throws -> Bool { try shows("GNSS", in: "mode") }
 
-  /// The time next to the slider, in seconds after 10:00:00 of the recorded day.
-  private func second() throws -> Int {
-    let time = try text(of: "replay-time")
-    return time.hasPrefix("2026-11-28 10:00:") ? Int(time.suffix(2)) ?? -1 : -1
+  /// The time next to the slider, in seconds after 10:00:00 of the recorded day, as an expression of the page.
+  private static let shownSecond =
+    "(text('replay-time').startsWith('2026-11-28 10:00:') ? Number(text('replay-time').slice(-2)) : -1)"
+
+  private func second() throws -> Int { try Int(browser.text(ReplayDashboardTests.shownSecond)) ?? -1 }
+
+  private func shows(second condition: String) throws -> Bool {
+    try browser.sees("\(ReplayDashboardTests.shownSecond) \(condition)")
   }
 
   /// Moves the slider like a finger and lets it go.
@@ -47,6 +51,17 @@ import Testing
     }
   }
 
+  /// Runs an action with which the page sends a command to the hub, and waits until the hub has answered.
+  private func command(_ action: () throws -> Void) throws {
+    try browser.run("performance.setResourceTimingBufferSize(100000)")
+    let answers = "performance.getEntriesByType('resource').filter(({ name }) => name.includes('/replay?')).length"
+    let before = try browser.text(answers)
+    try action()
+    #expect(try browser.sees("\(answers) > \(before)"))
+  }
+
+  private func isAt(_ time: String) -> Bool { log.status().contains("\"time\":\"2026-11-28T\(time).000Z\"") }
+
   private func select(rate: String) throws {
     try browser.run(
       """
@@ -55,34 +70,24 @@ import Testing
       """)
   }
 
-  /// The numbers of the page's requests since the last call: for the replay and for the devices.
-  private func requests(port: UInt16) throws -> (replay: Int, devices: Int) {
-    let asked = try browser.log("performance").map(\.message).filter { $0.contains("Network.requestWillBeSent\"") }
-    let count = { (path: String) in
-      asked.filter { $0.contains("\"url\":\"http://localhost:\(port)/\(path)\"") }.count
-    }
-    return (count("replay"), count("devices"))
-  }
-
   /// Waits until the page has read the devices some more times; returns the number of its requests for the replay in
   /// that time.
   private func looksAtReplay(port: UInt16) throws -> Int {
-    _ = try requests(port: port)
-    var sum = (replay: 0, devices: 0)
-    #expect(
-      try eventually {
-        let more = try requests(port: port)
-        sum = (sum.replay + more.replay, sum.devices + more.devices)
-        return sum.devices >= 3
-      })
-    return sum.replay
+    _ = try browser.log("performance")
+    try browser.run("performance.setResourceTimingBufferSize(100000); window.since = performance.now()")
+    let later = "performance.getEntriesByType('resource').filter(({ startTime }) => startTime > window.since)"
+    #expect(try browser.sees("\(later).filter(({ name }) => name.endsWith('/devices')).length >= 3"))
+    return try browser.log("performance").filter {
+      $0.message.contains("Network.requestWillBeSent\"")
+        && $0.message.contains("\"url\":\"http://localhost:\(port)/replay\"")
+    }.count
   }
 
   @Test func `the page pauses a replay, steps it by a second, and resumes it`() throws {
     #expect(try isRunning())
     #expect(try shows("Halt replay", in: "replay-play"))
-    #expect(try eventually { try text(of: "utc").hasPrefix("10:00:") })
-    #expect(try eventually { try second() > 0 })
+    #expect(try browser.sees("text('utc').startsWith('10:00:')"))
+    #expect(try shows(second: "> 0"))
     try click("replay-play")
     #expect(try shows("Continue", in: "replay-play"))
     // A button's words alone name its action.
@@ -96,13 +101,13 @@ import Testing
     // The shown values do not grow old either.
     #expect(try text(of: "utc") == utc && text(of: "lat") == latitude && text(of: "position-age") == "live")
     try click("replay-step")
-    #expect(try eventually { try second() == halted + 1 })
-    #expect(try eventually { try text(of: "lat") != latitude })
+    #expect(try shows(second: "=== \(halted + 1)"))
+    #expect(try browser.sees("text('lat') !== '\(latitude)'"))
     #expect(try text(of: "replay-play") == "Continue")
     try click("replay-play")
     #expect(try shows("Halt replay", in: "replay-play"))
     #expect(try isRunning())
-    #expect(try eventually { try second() > halted + 1 })
+    #expect(try shows(second: "> \(halted + 1)"))
     #expect(try browser.log("browser").isEmpty)
   }
 
@@ -116,34 +121,36 @@ import Testing
     #expect(try shows("2026-11-28 10:00:40", in: "replay-time"))
     #expect(try looksAtReplay(port: log.port) >= 2)
     #expect(try log.status() == before && second() == 40)
-    try slide("change", to: 40)
-    #expect(eventually { log.status().contains("\"time\":\"2026-11-28T10:00:40.000Z\"") })
+    try command { try slide("change", to: 40) }
+    #expect(isAt("10:00:40"), "\(log.status())")
     for (key, code, time) in [
       ("ArrowRight", 39, "10:00:41"), ("Home", 36, "10:00:00"), ("ArrowRight", 39, "10:00:01"),
     ] {
-      try press(key, code: code)
-      #expect(eventually { log.status().contains("\"time\":\"2026-11-28T\(time).000Z\"") }, "\(key): \(log.status())")
+      try command { try press(key, code: code) }
+      #expect(isAt(time), "\(key): \(log.status())")
       #expect(try browser.text("document.getElementById('replay-place').ariaValueText") == "\(time) UTC")
       #expect(try shows(time, in: "utc"))
     }
-    try slide("change", to: 45)
-    #expect(eventually { log.status().contains("\"time\":\"2026-11-28T10:00:45.000Z\"") })
+    try command { try slide("change", to: 45) }
+    #expect(isAt("10:00:45"), "\(log.status())")
     try click("replay-play")
     #expect(try isRunning())
-    #expect(try eventually { try second() > 45 })
-    try browser.run("URL.createObjectURL = (blob) => { window.file = blob; return 'about:blank' }")
+    #expect(try shows(second: "> 45"))
+    try browser.run("URL.createObjectURL = () => 'about:blank'")
     try browser.run("HTMLAnchorElement.prototype.click = () => {}")
     let (early, late) = ("2026-11-28T10:00:40", "2026-11-28T10:00:45")
-    var segments: [Substring] = []
-    var times: [[String]] = []
+    // A blob can be read only later, so its text is kept when it is made.
+    try browser.run(
+      """
+      window.Blob = class extends Blob {
+        constructor(parts, options) { super(parts, options); window.taken = parts.join('') }
+      }
+      """)
     // Positions come on another connection than the replay's time.
-    let isTaken = try eventually {
-      try click("gpx")
-      segments = Array(try browser.awaitedText("window.file.text()").split(separator: "<trkseg>").dropFirst())
-      times = segments.map { $0.split(separator: "<time>").dropFirst().map { String($0.prefix(19)) } }
-      return (times.last?.last ?? "") >= late
-    }
-    #expect(isTaken, "\(segments)")
+    let lastTime = "window.taken.split('<time>').at(-1).slice(0, 19)"
+    #expect(try browser.sees("(element('gpx').click(), \(lastTime) >= '\(late)')"))
+    let segments = try browser.text("window.taken").split(separator: "<trkseg>").dropFirst()
+    let times = segments.map { $0.split(separator: "<time>").dropFirst().map { String($0.prefix(19)) } }
     // No segment has data of both sides, even if a busy machine interrupts one of them.
     #expect(times.allSatisfy { $0.allSatisfy { $0 < early } || $0.allSatisfy { $0 >= late } }, "\(segments)")
     #expect(try #require(times.first?.first) < early)
@@ -152,14 +159,14 @@ import Testing
   @Test func `the page sets the replay's rate, and shows that it is over`() throws {
     #expect(try isRunning())
     #expect(try browser.shows("0.5", at: "document.getElementById('replay-rate').value"))
-    try select(rate: "60")
-    #expect(eventually { log.status().contains("\"rate\":60.00") })
+    try command { try select(rate: "60") }
+    #expect(log.status().contains("\"rate\":60.00"), "\(log.status())")
     #expect(try shows("over", in: "mode"))
     #expect(try text(of: "replay-end") == "over" && text(of: "replay-time") == "2026-11-28 10:00:59")
     #expect(try shows("10:00:59", in: "utc"))
     // The rate is so slow that the replay stays at its beginning for a while.
-    try select(rate: "0.5")
-    #expect(eventually { log.status().contains("\"rate\":0.50") })
+    try command { try select(rate: "0.5") }
+    #expect(log.status().contains("\"rate\":0.50"), "\(log.status())")
     #expect(try text(of: "replay-play") == "Start again")
     try click("replay-play")
     #expect(try isRunning())
@@ -181,21 +188,25 @@ import Testing
     #expect(try browser.text(isUsable) == "false,false,false,false")
     #expect(try shows("reconnecting", in: "mode"))
     for id in ["position-age", "devices-age"] {
-      #expect(try eventually { try text(of: id).hasSuffix(" old") }, "\(id)")
+      #expect(try browser.sees("text('\(id)').endsWith(' old')"), "\(id)")
     }
   }
 
-  @Test(arguments: ["light", "dark"])
-  func `the replay controls need no scrolling, and are accessible`(_ scheme: String) throws {
-    try browser.prefer(scheme: scheme)
+  @Test func `the replay controls need no scrolling, and are accessible`() throws {
     #expect(try isRunning())
     // The rate is slow, so that the replay does not end during the test.
     log.status("POST", "?rate=0.1")
-    try browser.expectNoScrolling(savingAs: "replay-WIDTH-\(scheme)", at: 800)
-    try browser.expectAccessible()
+    for scheme in ["light", "dark"] {
+      try browser.prefer(scheme: scheme)
+      try browser.expectNoScrolling(savingAs: "replay-WIDTH-\(scheme)", at: 800)
+      try browser.expectAccessible()
+    }
     try click("replay-play")
     #expect(try shows("halted", in: "mode"))
-    try browser.expectAccessible()
+    for scheme in ["light", "dark"] {
+      try browser.prefer(scheme: scheme)
+      try browser.expectAccessible()
+    }
   }
 
   @Test func `a paused or hidden page does not query the replay, and a page of a hub with devices never does`() throws {

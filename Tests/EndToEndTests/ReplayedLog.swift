@@ -23,7 +23,7 @@ final class ReplayedLog {
     HubProcess.write(
       "{ name: \"log\", devices: { gps: { driver: \"nmea\", port: \"log\" } }, http: { port: \(port) } }", to: board)
     let program = Program(["replay", log, "--board", board, "--socket", socket] + arguments)
-    #expect(eventually { HTTPAnswer(self.port, "GET", "/healthz").status == 200 }, "\(program.standardError)")
+    #expect(program.logs("dashboard on"), "\(program.standardError)")
     return program
   }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A map file on the dashboard.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct TileFileTests {
+@Suite(.serialized, .sharesFixtures, .timeLimit(.minutes(10))) struct TileFileTests {
   private let folder = TemporaryFolder("tiles")
   private let port = SocketClient.freePort()
   private var map: String { "\(folder.path)/map.pmtiles" }
@@ -75,19 +75,16 @@ import Testing
     try browser.open("http://localhost:\(port)/")
     /// Whether most of the map has colours that meet a condition.
     func isMostly(_ condition: String) throws -> Bool {
-      try eventually {
-        try browser.text(
-          """
-          (() => { const map = document.getElementById('map');
-            const d = map.getContext('2d').getImageData(0, 0, map.width, map.height).data;
-            let count = 0;
-            for (let i = 0; i < d.length; i += 4) {
-              const [red, green, blue] = [d[i], d[i + 1], d[i + 2]];
-              if (\(condition)) count += 1;
-            }
-            return count * 8 > d.length; })()
-          """) == "true"
-      }
+      try browser.sees(
+        """
+        (() => { const d = pixels(element('map'));
+          let count = 0;
+          for (let i = 0; i < d.length; i += 4) {
+            const [red, green, blue] = [d[i], d[i + 1], d[i + 2]];
+            if (\(condition)) count += 1;
+          }
+          return count * 8 > d.length; })()
+        """)
     }
     #expect(try isMostly("red === 32 && green === 64 && blue === 224"))
     #expect(try browser.text("document.getElementById('credit').textContent") == "© Some Body")
@@ -118,7 +115,7 @@ import Testing
       };
       """)
     let trouble = "map file: the map file cannot be read: it is not a PMTiles file"
-    #expect(try eventually { try browser.text("window.scaleText").contains(trouble) })
+    #expect(try browser.sees("window.scaleText.includes('\(trouble)')"))
     #expect(hub.stop() == 0)
   }
 }

@@ -4,14 +4,22 @@ import TestSupport
 import Testing
 
 /// The dashboard as a page that stays on a wall.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct WallTests {
-  private let port = SocketClient.freePort()
+@Suite(.serialized, .sharesFixtures, .timeLimit(.minutes(10))) struct WallTests {
   private let browser: Browser
 
   init() throws { browser = try Browser() }
 
-  private func open(_ http: String = "", more: String = "") throws -> HubProcess {
-    let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port)\(http) }\(more)"))
+  /// Opens the page of the suite's hub, and returns the port.
+  @discardableResult
+  private func open() throws -> UInt16 {
+    let port = try SharedHub.shared().port
+    try browser.open("http://localhost:\(port)/")
+    return port
+  }
+
+  /// Opens the page of a hub of the test's own.
+  private func open(_ port: UInt16, more: String = "") throws -> HubProcess {
+    let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }\(more)"))
     #expect(hub.logs("dashboard on"))
     try browser.open("http://localhost:\(port)/")
     return hub
@@ -19,18 +27,14 @@ import Testing
 
   private func text(of id: String) throws -> String { try browser.text("document.getElementById('\(id)').textContent") }
 
-  private func isLive() throws -> Bool { try eventually { try text(of: "mode") == "fused" } }
-
-  private func attribute(_ name: String, of id: String) throws -> String {
-    try browser.text("document.getElementById('\(id)').getAttribute('\(name)')")
-  }
+  private func isLive() throws -> Bool { try browser.shows("fused", at: "text('mode')") }
 
   private func isVisible(_ id: String) throws -> Bool {
     try browser.text("document.getElementById('\(id)').checkVisibility()") == "true"
   }
 
   @Test func `map and numbers fit on one screen without being cut off`() throws {
-    let hub = try open()
+    try open()
     #expect(try isLive())
     for (width, height) in [(1280, 800), (1920, 1080)] {
       try browser.showOn(width: width, height: height)
@@ -44,24 +48,24 @@ import Testing
       #expect(try browser.shows("true", at: "\(column).scrollWidth <= \(column).clientWidth"), "\(width)")
       #expect(try browser.shows("\(height)", at: "document.documentElement.scrollHeight"), "\(width)")
     }
-    #expect(hub.stop() == 0)
   }
 
   @Test func `the user's choice of units, language and colours survives a reload of the page`() throws {
-    let hub = try open()
+    let port = try open()
     #expect(try isLive())
     #expect(try text(of: "speed-unit") == "m/s" && text(of: "zone") == "UTC")
-    #expect(try eventually { try text(of: "lat").wholeMatch(of: /52\.51\d{4}° N/) != nil })
+    #expect(try browser.sees(#"/^52\.51\d{4}° N$/.test(text('lat'))"#))
     try browser.choose("speed", "kn")
     try browser.choose("place", "minutes")
     try browser.choose("theme", "night")
     try browser.choose("language", "de")
     func isChosen() throws -> Bool {
-      try eventually {
-        try text(of: "speed-unit") == "kn" && text(of: "lat").wholeMatch(of: /52° 3\d\.\d{3}′ N/) != nil
-          && text(of: "lon").wholeMatch(of: /013° 2\d\.\d{3}′ O/) != nil && text(of: "mode") == "fusioniert"
-          && browser.text("document.documentElement.lang") == "de"
-      }
+      try browser.sees(
+        #"""
+        text('speed-unit') === 'kn' && /^52° 3\d\.\d{3}′ N$/.test(text('lat'))
+          && /^013° 2\d\.\d{3}′ O$/.test(text('lon')) && text('mode') === 'fusioniert'
+          && document.documentElement.lang === 'de'
+        """#)
     }
     #expect(try isChosen())
     try browser.open("http://localhost:\(port)/")
@@ -79,11 +83,10 @@ import Testing
     #expect(try browser.awaitedText(speeds) == "1,33.864")
     try browser.expectAccessible()
     browser.save(as: "night-de")
-    #expect(hub.stop() == 0)
   }
 
   @Test func `each language has all words, and the page uses no others`() throws {
-    let hub = try open()
+    try open()
     let source = try browser.awaitedText("fetch('words.js').then((answer) => answer.text())")
     func keys(_ language: String) -> Set<Substring> {
       let table = source.split(separator: "\n  \(language): {")[1].split(separator: "\n  },")[0]
@@ -102,11 +105,10 @@ import Testing
       called.formUnion(text.matches(of: /\bt\("([a-zA-Z0-9.]+)"[,)]/).map(\.output.1))
     }
     #expect(called.count > 60 && called.isSubset(of: english), "\(called.subtracting(english))")
-    #expect(hub.stop() == 0)
   }
 
   @Test func `the map can be moved and zoomed by wheel, pointer and keys, can follow the board, and can turn`() throws {
-    let hub = try open()
+    let port = try open()
     #expect(try isLive())
     // The script reads the position and text of the map scale.
     try browser.run(
@@ -117,7 +119,6 @@ import Testing
         return draw.call(this, text, ...place);
       };
       """)
-    func scale() throws -> String { try browser.text("window.scaleText") }
     try browser.run("document.getElementById('chart').focus()")
     func press(_ key: String) throws {
       try browser.run(
@@ -126,29 +127,29 @@ import Testing
           new KeyboardEvent('keydown', { key: '\(key)', bubbles: true, cancelable: true }))
         """)
     }
-    #expect(try attribute("aria-pressed", of: "map-all") == "true")
-    #expect(try eventually { try scale().hasSuffix(", north up") })
-    let atFirst = try scale()
+    #expect(try browser.text("element('map-all').ariaPressed") == "true")
+    #expect(try browser.sees("window.scaleText.endsWith(', north up')"))
+    try browser.run("window.firstText = window.scaleText")
     try browser.run(
       """
       const box = document.getElementById('chart').getBoundingClientRect();
       for (let turn = 0; turn < 6; turn++) document.getElementById('chart').dispatchEvent(new WheelEvent(
         'wheel', { deltaY: -200, clientX: box.left + 100, clientY: box.top + 100, cancelable: true }))
       """)
-    #expect(try eventually { try scale() != atFirst && attribute("aria-pressed", of: "map-all") == "false" })
+    #expect(try browser.sees("window.scaleText !== window.firstText && element('map-all').ariaPressed === 'false'"))
     try press("0")
-    #expect(try eventually { try attribute("aria-pressed", of: "map-all") == "true" })
+    #expect(try browser.shows("true", at: "element('map-all').ariaPressed"))
     try press("f")
-    #expect(try eventually { try attribute("aria-pressed", of: "map-follow") == "true" })
+    #expect(try browser.shows("true", at: "element('map-follow').ariaPressed"))
     try press("c")
-    #expect(try eventually { try scale().hasSuffix(", course up") })
+    #expect(try browser.sees("window.scaleText.endsWith(', course up')"))
     // A choice persists, and a map moved by hand no longer follows the board.
     try browser.open("http://localhost:\(port)/")
-    #expect(try eventually { try attribute("aria-pressed", of: "map-follow") == "true" })
+    #expect(try browser.shows("true", at: "element('map-follow').ariaPressed"))
     try press("ArrowLeft")
-    #expect(try eventually { try attribute("aria-pressed", of: "map-follow") == "false" })
+    #expect(try browser.shows("false", at: "element('map-follow').ariaPressed"))
     try press("f")
-    #expect(try eventually { try attribute("aria-pressed", of: "map-follow") == "true" })
+    #expect(try browser.shows("true", at: "element('map-follow').ariaPressed"))
     for (type, x) in [("pointerdown", 300), ("pointermove", 340), ("pointerup", 340)] {
       try browser.run(
         """
@@ -156,13 +157,12 @@ import Testing
           '\(type)', { pointerId: 7, clientX: \(x), clientY: 300, bubbles: true }))
         """)
     }
-    #expect(try eventually { try attribute("aria-pressed", of: "map-follow") == "false" })
+    #expect(try browser.shows("false", at: "element('map-follow').ariaPressed"))
     #expect(try browser.log("browser").isEmpty)
-    #expect(hub.stop() == 0)
   }
 
   @Test func `keys switch between panels, and a board has only the panels that it has data for`() throws {
-    let hub = try open()
+    try open()
     #expect(try isLive())
     let tabs = "[...document.querySelectorAll('[role=tab]')].filter((tab) => tab.checkVisibility())"
     let names = "\(tabs).map((tab) => tab.textContent).join()"
@@ -180,31 +180,32 @@ import Testing
     #expect(try browser.text("document.activeElement.id") == "tab-anchor")
     try press("ArrowRight")
     #expect(try browser.text("document.activeElement.id") == "tab-now")
-    #expect(hub.stop() == 0)
     // A barometer alone has no place on a map.
+    let port = SocketClient.freePort()
     let other = HubProcess(
       board:
         "{ name: \"air\", devices: { baro: { driver: \"bme280\", bus: \"simulated/i2c\" } }, http: { port: \(port) } }")
     #expect(other.logs("dashboard on"))
     try browser.open("http://localhost:\(port)/")
     #expect(try browser.shows("Now,Hour,Devices,Day", at: names))
-    #expect(try eventually { try text(of: "pressure").hasSuffix(" hPa") })
+    #expect(try browser.sees("text('pressure').endsWith(' hPa')"))
     #expect(try isVisible("pressure") && !isVisible("map") && !isVisible("speed") && !isVisible("volts"))
     try browser.expectAccessible()
     #expect(other.stop() == 0)
   }
 
   @Test func `the page reports that the hub came back in another version, and reloads itself`() throws {
-    let hub = try open()
+    let port = SocketClient.freePort()
+    let hub = try open(port)
     #expect(try isLive())
     let version = try browser.text("document.body.dataset.version")
     #expect(version.contains("-"))
     try browser.run("document.body.dataset.version = 'older'; window.isOld = true")
     hub.stop(SIGKILL)
-    #expect(try eventually { try text(of: "banner").contains("hub: connection lost for ") })
+    #expect(try browser.sees("text('banner').includes('hub: connection lost for ')"))
     #expect(try browser.text("document.querySelector('#banner li').className") == "problem")
     let next = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
-    #expect(try eventually { try text(of: "banner").contains("hub: now version \(version)") })
+    #expect(try browser.sees("text('banner').includes('hub: now version \(version)')"))
     #expect(try !text(of: "banner").contains("connection lost"))
     #expect(try browser.text("document.title").hasPrefix("⚠ other version · "))
     try browser.run("document.querySelector('#banner .act').click()")
@@ -219,51 +220,44 @@ import Testing
     let day = RecordedDay()
     // The speed is higher than the simulated vehicle's.
     try day.write(adding: #""velocity":{"speed":77.0,"track":90.0,"age":0.0,"source":"gps"}"#)
-    let hub = HubProcess(
-      board: HubProcess.simulatedBoard(
-        "http: { port: \(port) }, record: { path: \"\(day.path)\", syncSeconds: 0.2 }"))
-    #expect(hub.logs("dashboard on"))
-    try browser.open("http://localhost:\(port)/")
+    let hub = try open(SocketClient.freePort(), more: ", record: { path: \"\(day.path)\", syncSeconds: 0.2 }")
     #expect(try isLive())
     try browser.open(panel: "hour")
     let names = "[...document.querySelectorAll('#trends h3')].map((e) => e.textContent).join()"
     #expect(try browser.shows("Speed,Heading,Satellites", at: names))
     let label = "document.querySelector('#trends canvas').getAttribute('aria-label')"
-    let whole = /Speed in the last hour: from .* m\/s to 77\.0 m\/s, now .* m\/s/
-    #expect(try eventually { try browser.text(label).wholeMatch(of: whole) != nil })
-    let asked = try eventually {
-      try browser.log("performance").contains {
-        $0.message.contains("/history?from=") && $0.message.contains("&every=20")
-      }
+    let whole = #"/^Speed in the last hour: from .* m\/s to 77\.0 m\/s, now .* m\/s$/"#
+    #expect(try browser.sees("\(whole).test(\(label))"))
+    let asked = try browser.log("performance").contains {
+      $0.message.contains("/history?from=") && $0.message.contains("&every=20")
     }
+    // The page can have the recorded speed from there only.
     #expect(asked)
     try browser.choose("speed", "km/h")
-    #expect(try eventually { try browser.text(label).hasSuffix(" km/h") })
+    #expect(try browser.sees("\(label).endsWith(' km/h')"))
     try browser.expectAccessible()
     #expect(hub.stop() == 0)
   }
 
   @Test func `without a recorder, the page itself stores when each device was on, and shows energy per client`() throws
   {
-    let hub = try open()
+    let hub = try open(SocketClient.freePort())
     #expect(try isLive())
     try browser.open(panel: "day")
     let label = "[...document.querySelectorAll('.life')].find((row) => row.dataset.id === 'gps')?.lastChild.ariaLabel"
-    #expect(
-      try eventually {
-        try browser.text(label).wholeMatch(of: /gps: on for .* of the last 24 hours, once; last state: tracking/) != nil
-      })
-    #expect(try eventually { try browser.text("document.getElementById('books').innerText").contains("web 127.0.0.1") })
+    let once = "/^gps: on for .* of the last 24 hours, once; last state: tracking$/"
+    #expect(try browser.sees("\(once).test(\(label))"))
+    #expect(try browser.sees("element('books').innerText.includes('web 127.0.0.1')"))
     try browser.run("document.getElementById('pause').click()")
-    #expect(eventually { hub.isOff })
-    #expect(try eventually { try browser.text(label).hasSuffix(", once; last state: off") })
+    #expect(hub.comesToRest())
+    #expect(try browser.sees("\(label).endsWith(', once; last state: off')"))
     try browser.run("document.getElementById('pause').click()")
-    #expect(try eventually { try browser.text(label).hasSuffix(", 2 times; last state: tracking") })
+    #expect(try browser.sees("\(label).endsWith(', 2 times; last state: tracking')"))
     #expect(hub.stop() == 0)
   }
 
   @Test func `the whole page is at most 150 kB`() throws {
-    let hub = try open()
+    let port = try open()
     #expect(try isLive())
     let resources = "[document.URL, ...performance.getEntriesByType('resource').map((e) => e.name)]"
     let addresses = try browser.text(
@@ -275,6 +269,5 @@ import Testing
     }
     #expect(addresses.contains("words.js") && addresses.contains("wall.css"))
     #expect(sum > 10_000 && sum < 150_000, "\(sum) bytes: \(addresses)")
-    #expect(hub.stop() == 0)
   }
 }
