@@ -6,12 +6,11 @@ import Testing
 /// The metrics, and the Grafana dashboard that uses them.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct MetricsTests {
   private let port = SocketClient.freePort()
-  private let hub: HubProcess
 
-  init() {
-    hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
-    let hub = hub
-    _ = hub.logs("dashboard on")
+  private func hub(_ more: String = "") -> HubProcess {
+    let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }\(more)"))
+    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
+    return hub
   }
 
   private func scrape() -> String { HTTPAnswer(port, "GET", "/metrics").body }
@@ -27,6 +26,7 @@ import Testing
   }
 
   @Test func `a metric is reported while its value is known, and omitted otherwise`() {
+    let hub = hub()
     let asleep = scrape()
     #expect(asleep.contains("sensorhub_build_info{version=\"0.2.0\"} 1\n"))
     for gauge in ["position_latitude_degrees", "speed_meters_per_second", "fix_mode", "state_timestamp_seconds"] {
@@ -53,19 +53,32 @@ import Testing
     #expect(value("state_timestamp_seconds", in: after) != nil)
   }
 
-  @Test(arguments: ["a\"\u{301}} 1\nb{c=\"", "\\\u{301}\"\u{200D}", "\u{600}\"", "\r\n\"", "d\u{301}\\"])
-  func `a client's name cannot make the metrics invalid`(_ name: String) throws {
-    let client = SocketClient(path: hub.socket)
-    let quoted = String(decoding: try JSONEncoder().encode(name), as: UTF8.self)
-    client.send("{\"rateHz\": 5, \"name\": \(quoted)}\n")
-    #expect(eventually { scrape().contains("device=\"gps\",payer=\"\\\"") }, "\(scrape())")
+  @Test func `a client's name cannot make the metrics invalid`() throws {
+    let hub = hub()
+    let names = ["a\"\u{301}} 1\nb{c=\"", "\\\u{301}\"\u{200D}", "\u{600}\"", "\r\n\"", "d\u{301}\\"]
+    let clients = try names.map { name in
+      let client = SocketClient(path: hub.socket)
+      let quoted = String(decoding: try JSONEncoder().encode(name), as: UTF8.self)
+      client.send("{\"rateHz\": 5, \"name\": \(quoted)}\n")
+      return client
+    }
+    // Each name begins with a quotation mark, which the format requires to be escaped.
+    func payerCount() -> Int {
+      Set(
+        scrape().split(separator: "\n").compactMap {
+          $0.split(separator: "device=\"gps\",payer=\"\\\"").dropFirst().first
+        }
+      )
+      .count
+    }
+    #expect(eventually { payerCount() >= names.count }, "\(scrape())")
     let file = hub.boardFile + ".scrape"
     HubProcess.write(scrape(), to: file)
     defer { unlink(file) }
     let promtool = try #require(TestTools.path("promtool"), "run .ci/test-tools")
     let checker = Program(["-c", "\(promtool) check metrics < \(file)"], path: "/bin/sh")
     #expect(checker.wait() == 0, "\(checker.standardOutput)\(checker.standardError)")
-    client.leave()
+    for client in clients { client.leave() }
   }
 
   @Test func `the Grafana dashboard queries only existing metrics, with valid expressions`() throws {
@@ -79,10 +92,7 @@ import Testing
     }
     // A client that waits for time messages causes a comparison with the system clock, whether or not it accepts the
     // time.
-    let port = SocketClient.freePort()
-    let hub = HubProcess(
-      board: HubProcess.simulatedBoard("http: { port: \(port) }, chrony: { socket: \"/nowhere/chrony.sock\" }"))
-    #expect(hub.logs("dashboard on"))
+    let hub = hub(", chrony: { socket: \"/nowhere/chrony.sock\" }")
     let file = HTTPAnswer(port, "GET", "/grafana.json").body
     let dashboard = try JSONDecoder().decode(Dashboard.self, from: Data(file.utf8))
     #expect(dashboard.panels.count > 10 && dashboard.panels.allSatisfy { !$0.targets.isEmpty })
@@ -108,6 +118,8 @@ import Testing
   }
 
   @Test func `panels of several hubs have a labelled line for each hub and device`() throws {
+    let hub = hub()
+    defer { hub.stop() }
     struct Dashboard: Decodable {
       struct Panel: Decodable {
         struct Target: Decodable { var expr: String, legendFormat: String? }
