@@ -41,10 +41,14 @@ final class HomeAssistant {
   /// The warnings and errors.
   var log: String { program.standardOutput + program.standardError }
 
+  private var authorization: String {
+    let token = (try? Files.bytes(of: folder + "/token")).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    return "Authorization: Bearer \(token)"
+  }
+
   /// - Parameter content: the JSON to post; `nil` for a GET request
   private func ask(_ path: String, _ content: String? = nil) -> HTTPAnswer {
-    let token = (try? Files.bytes(of: folder + "/token")).map { String(decoding: $0, as: UTF8.self) } ?? ""
-    let headers = ["Authorization: Bearer \(token)"]
+    let headers = [authorization]
     guard let content else { return HTTPAnswer(port, "GET", "/api/\(path)", headers) }
     return HTTPAnswer(
       port, "POST", "/api/\(path)",
@@ -59,6 +63,23 @@ final class HomeAssistant {
     return Dictionary(
       all.filter { $0.id.split(separator: ".").last?.hasPrefix("\(hub)_") == true }.map { ($0.id, $0) },
       uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Waits until the entities of a hub meet a condition. Home Assistant sends an event for each change of an entity, and
+  /// the condition is evaluated once before and after each.
+  func shows(_ hub: String, _ condition: ([String: Entity]) throws -> Bool) rethrows -> Bool {
+    let events = SocketClient(port: port)
+    events.send(
+      "GET /api/stream?restrict=state_changed HTTP/1.1\r\nHost: localhost\r\n\(authorization)\r\n\r\n")
+    // The first event says that the others follow.
+    guard events.receives("data: ping") else { return false }
+    let deadline = ContinuousClock.now + .seconds(180)
+    while ContinuousClock.now < deadline {
+      events.forget()
+      if try condition(entities(of: hub)) { return true }
+      guard events.receives("state_changed") else { break }
+    }
+    return try condition(entities(of: hub))
   }
 
   /// Switches an entity as a user does.

@@ -19,9 +19,15 @@ import Testing
       board: HubProcess.simulatedBoard("mqtt: { broker: \"\(broker.address)\", hub: \"boat\", homeAssistant: true }"))
     let home = HomeAssistant(at: broker)
     func state(_ id: String) -> String? { home.entities(of: "boat")[id]?.state }
-    #expect(eventually { Set(home.entities(of: "boat").keys) == Set(HomeAssistantTests.found) }, "\(home.log)")
-    #expect(eventually { state("sensor.boat_power_gps") == "off" && state("switch.boat_live") == "off" })
-    #expect(eventually { state("binary_sensor.boat_problem_gps") == "off" }, "\(home.entities(of: "boat"))")
+    /// Waits until each of these entities has its state.
+    func shows(_ states: [String: String]) -> Bool {
+      home.shows("boat") { entities in states.allSatisfy { entities[$0.key]?.state == $0.value } }
+    }
+    #expect(home.shows("boat") { Set($0.keys) == Set(HomeAssistantTests.found) }, "\(home.log)")
+    let asleep = [
+      "sensor.boat_power_gps": "off", "switch.boat_live": "off", "binary_sensor.boat_problem_gps": "off",
+    ]
+    #expect(shows(asleep), "\(home.entities(of: "boat"))")
     // Home Assistant has read everything by now.
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
 
@@ -29,16 +35,16 @@ import Testing
     #expect(hub.shows("gps", "tracking"))
     #expect(hub.devicesNow["gps"].holders == ["mqtt homeassistant 1 Hz (position)"])
     #expect(hub.devicesNow["imu"].wakes == 0)
-    #expect(eventually { state("switch.boat_live") == "on" && state("sensor.boat_power_gps") == "tracking" })
+    #expect(shows(["switch.boat_live": "on", "sensor.boat_power_gps": "tracking"]))
     var latitudes: Set<Double> = []
     #expect(
-      eventually {
-        home.entities(of: "boat")["device_tracker.boat_position"]?.place.latitude.map { _ = latitudes.insert($0) }
+      home.shows("boat") { entities in
+        entities["device_tracker.boat_position"]?.place.latitude.map { _ = latitudes.insert($0) }
         return latitudes.count > 2
       })
     #expect(latitudes.allSatisfy { abs($0 - 52.5) < 0.1 }, "\(latitudes)")
-    #expect(eventually { state("sensor.boat_speed").flatMap(Double.init) != nil })
-    #expect(eventually { state("sensor.boat_satellites").flatMap(Double.init) ?? 0 > 3 }, "\(home.log)")
+    #expect(home.shows("boat") { $0["sensor.boat_speed"].flatMap { Double($0.state) } != nil })
+    #expect(home.shows("boat") { $0["sensor.boat_satellites"].flatMap { Double($0.state) } ?? 0 > 3 }, "\(home.log)")
 
     // The configuration is changed so that minutes take seconds.
     let topic = "homeassistant/device/sensorhub-boat/config"
@@ -48,14 +54,13 @@ import Testing
     broker.publish(topic, hasty)
     #expect(home.turn("off", "switch.boat_live"))
     #expect(hub.comesToRest())
-    #expect(eventually { state("switch.boat_live") == "off" && state("sensor.boat_power_gps") == "off" })
-    #expect(eventually { state("sensor.boat_speed") == "unavailable" })
+    #expect(shows(["switch.boat_live": "off", "sensor.boat_power_gps": "off", "sensor.boat_speed": "unavailable"]))
     // The last known position is shown, and since when.
     #expect(state("device_tracker.boat_position") == "not_home")
     #expect(state("sensor.boat_last_fix")?.hasPrefix("20") == true, "\(home.entities(of: "boat"))")
 
     hub.program.send(SIGKILL)
-    #expect(eventually { home.entities(of: "boat").values.allSatisfy { $0.state == "unavailable" } })
+    #expect(home.shows("boat") { $0.values.allSatisfy { $0.state == "unavailable" } })
     #expect(home.entities(of: "boat").count == HomeAssistantTests.found.count)
     #expect(!home.log.contains("sensorhub/boat"), "\(home.log)")
   }
@@ -71,15 +76,17 @@ import Testing
     let hub = HubProcess(board: board("boat-8", ["home-1", "home_1", "Home_1"], ["gps-1"]))
     let other = HubProcess(board: board("Boat.8", ["home-1"], ["gps_1"]))
     let home = HomeAssistant(at: broker)
-    func fences() -> [String] {
-      home.entities(of: "boat_8").keys.filter { $0.hasPrefix("sensor.boat_8_fence_home_1") }.sorted()
+    func fences(_ entities: [String: HomeAssistant.Entity]) -> [String] {
+      entities.keys.filter { $0.hasPrefix("sensor.boat_8_fence_home_1") }.sorted()
     }
     let four = (1...4).map { "sensor.boat_8_fence_home_1" + ($0 == 1 ? "" : "_\($0)") }
-    #expect(eventually { fences() == four }, "\(fences()) \(home.log)")
-    #expect(eventually { home.entities(of: "boat_8").keys.filter { $0.contains("_power_gps_1") }.count == 2 })
+    #expect(home.shows("boat_8") { fences($0) == four }, "\(home.entities(of: "boat_8").keys) \(home.log)")
+    #expect(home.shows("boat_8") { $0.keys.filter { $0.contains("_power_gps_1") }.count == 2 })
     HubProcess.write(board("boat-8", ["home-1"], ["gps-1"]), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { fences().count == 2 }, "\(fences()) \(hub.program.standardError)")
+    #expect(
+      home.shows("boat_8") { fences($0).count == 2 },
+      "\(home.entities(of: "boat_8").keys) \(hub.program.standardError)")
     #expect(hub.stop() == 0)
     #expect(other.stop() == 0)
   }
