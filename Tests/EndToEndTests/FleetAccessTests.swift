@@ -42,7 +42,8 @@ import Testing
     // A viewer can neither make requests in another's name nor cancel another's requests.
     broker.publish(
       "sensorhub/boat/interest/homeassistant/position", "{}", ["-u", "homeassistant", "-P", "of homeassistant"])
-    #expect(eventually { hub.devicesNow["gps"].holders == ["mqtt homeassistant 1 Hz (position)"] })
+    #expect(hub.shows("gps", "tracking"))
+    #expect(hub.devicesNow["gps"].holders == ["mqtt homeassistant 1 Hz (position)"])
     for (topic, text) in [
       ("homeassistant/position", ""), ("homeassistant/attitude", "{}"), ("phone/attitude", "{}"),
       ("homeassistant/phone/attitude", "{}"),
@@ -138,7 +139,8 @@ import Testing
     // It is logged as soon as the broker has answered, and the permitted topics follow.
     #expect(broker.retains("online", on: "sensorhub/boat/status"))
     broker.publish("sensorhub/boat/interest/phone/attitude", "{}")
-    #expect(eventually { hub.devicesNow["imu"].holders == ["mqtt phone 1 Hz (attitude)"] })
+    #expect(hub.shows("imu", "tracking"))
+    #expect(hub.devicesNow["imu"].holders == ["mqtt phone 1 Hz (attitude)"])
     #expect(hub.stop() == 0)
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
   }

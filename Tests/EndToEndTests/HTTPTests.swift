@@ -27,7 +27,7 @@ import Testing
     let client = SocketClient(port: port)
     for _ in 0..<999 { client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n") }
     client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-    #expect(eventually(within: .seconds(240)) { !client.isOpen })
+    #expect(client.waitsForEnd())
     #expect(client.text.split(separator: "HTTP/1.1 200 OK").count == 1000)
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.power == "off" })
     // The same test with every possible member in the state.
@@ -58,7 +58,7 @@ import Testing
     }
     // The rate is so low that a busy machine need not drop any state. Otherwise clients would have different ones.
     let clients = (0..<80).map { _ in events("?rate=2") }
-    #expect(eventually { clients.allSatisfy { $0.has("\"mode\":\"fused\"") } })
+    #expect(clients.allSatisfy { $0.receives("\"mode\":\"fused\"") })
     // The test waits until values had to be dropped for clients that do not read.
     let drops = eventually {
       !get("/metrics").body.contains("sensorhub_output_dropped_values_total{output=\"events\"} 0\n")
@@ -127,7 +127,7 @@ import Testing
       endless.send(start)
       for _ in 0..<64 { endless.sendNow([UInt8](repeating: UInt8(ascii: "a"), count: 16384)) }
       endless.sendNow([UInt8](repeating: 0, count: 4096) + [0xff, 0xfe, 0xc0, 0x80])
-      #expect(eventually { !endless.isOpen })
+      #expect(endless.waitsForEnd())
     }
     // Some clients that never end their request stay connected throughout.
     let halves = (0..<50).map { _ in
@@ -159,10 +159,10 @@ import Testing
     for client in halves {
       client.send("POST /devices/gps/hold HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc")
     }
-    #expect(eventually { clients.allSatisfy { $0.has("\"mode\":\"") } })
+    #expect(clients.allSatisfy { $0.receives("\"mode\":\"") })
     #expect(hub.stop() == 0)
     #expect(hub.program.standardError.contains("all power lines are off"))
-    #expect(eventually { (clients + idle + halves).allSatisfy { !$0.isOpen } })
+    #expect((clients + idle + halves).allSatisfy { $0.waitsForEnd() })
     for descriptor in stalled { close(descriptor) }
   }
 }

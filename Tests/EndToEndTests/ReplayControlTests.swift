@@ -65,7 +65,7 @@ import Testing
     program.send(SIGTERM)
     #expect(program.wait() == 0)
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(log.port) }"))
-    #expect(eventually { HTTPAnswer(log.port, "GET", "/healthz").status == 200 })
+    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
     let answer = HTTPAnswer(log.port, "POST", "/replay?paused=true")
     #expect(answer.status == 404 && answer.body.contains("does not replay"), "\(answer.body)")
     #expect(hub.stop() == 0)
