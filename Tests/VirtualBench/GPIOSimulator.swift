@@ -19,13 +19,13 @@ public final class GPIOSimulator: Sendable {
     for folder in [configuration, "\(configuration)/bank0"] {
       guard mkdir(folder, 0o755) == 0 else { throw .system("making \(folder)", errno: errno) }
     }
-    try GPIOSimulator.write("\(lineNames.count)", to: "\(configuration)/bank0/num_lines")
-    try GPIOSimulator.write(label, to: "\(configuration)/bank0/label")
+    try Files.write("\(lineNames.count)", toDevice: "\(configuration)/bank0/num_lines")
+    try Files.write(label, toDevice: "\(configuration)/bank0/label")
     for (offset, name) in lineNames.enumerated() {
       mkdir("\(configuration)/bank0/line\(offset)", 0o755)
-      try GPIOSimulator.write(name, to: "\(configuration)/bank0/line\(offset)/name")
+      try Files.write(name, toDevice: "\(configuration)/bank0/line\(offset)/name")
     }
-    try GPIOSimulator.write("1", to: "\(configuration)/live")
+    try Files.write("1", toDevice: "\(configuration)/live")
     let device = GPIOSimulator.read("\(configuration)/dev_name")
     let chip = GPIOSimulator.read("\(configuration)/bank0/chip_name")
     path = "/dev/\(chip)"
@@ -57,15 +57,5 @@ public final class GPIOSimulator: Sendable {
 
   private static func read(_ path: String) -> String {
     String(decoding: ((try? Files.bytes(of: path)) ?? []).filter { $0 > 0x20 }, as: UTF8.self)
-  }
-
-  private static func write(_ text: String, to path: String) throws(HardwareError) {
-    let file = open(path, O_WRONLY | O_CLOEXEC)
-    guard file >= 0 else { throw .system("opening \(path)", errno: errno) }
-    defer { close(file) }
-    let bytes = Array(text.utf8)
-    guard Glibc.write(file, bytes, bytes.count) == bytes.count else {
-      throw .system("writing to \(path)", errno: errno)
-    }
   }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Guarding
 import HardwareIO
+import MonotonicTime
 
 /// A kernel bus, /dev/i2c-N, whose devices are simulated by a model in this process.
 ///
@@ -12,6 +13,9 @@ public final class I2CRelay: Sendable {
   private let model: any I2CBus
   private let stop = StopSignal()
   private let isStalled = Guarded(false)
+  private let hang = Guarded(Hang())
+  /// Raised when the transfer that hangs should be answered.
+  private let freed = WakeSignal()
   private let log = Guarded([Transfer]())
   private let hasEnded = WakeSignal()
 
@@ -21,13 +25,24 @@ public final class I2CRelay: Sendable {
     public var readLength: Int
   }
 
-  public init(model: any I2CBus) throws(HardwareError) {
+  private struct Hang {
+    var isHanging = false
+    var endsWithSupply = false
+    /// The transfer that waits for its answer. The kernel passes on one transfer at a time.
+    var request: [UInt8]?
+    var since: MonotonicInstant?
+  }
+
+  /// - Parameter mayHang: whether the kernel waits for an answer without a limit, as `setHanging` needs it, instead of
+  ///   a second
+  public init(model: any I2CBus, mayHang: Bool = false) throws(HardwareError) {
     self.model = model
     descriptor = open("/dev/i2c-relay", O_RDWR | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .system("opening /dev/i2c-relay", errno: Glibc.errno) }
     var adapter: UInt32 = 0
     guard read(descriptor, &adapter, 4) == 4 else { throw .system("reading from /dev/i2c-relay", errno: Glibc.errno) }
     path = "/dev/i2c-\(adapter)"
+    if mayHang { try I2CRelay.waitForEver(path) }
     guard DetachedThread.start("i2c relay", { self.serve() }) == 0 else {
       throw .system("starting a thread", errno: EAGAIN)
     }
@@ -41,6 +56,32 @@ public final class I2CRelay: Sendable {
 
   /// Stalls the bus: transfers get no answer until the kernel gives up.
   public func setStalled(_ isStalled: Bool) { self.isStalled.withLock { $0 = isStalled } }
+
+  /// Lets the next transfer hang in the kernel until this is called with `false`. Its thread cannot be interrupted, not
+  /// even by SIGKILL.
+  ///
+  /// - Parameter endsWithSupply: whether the hang also ends with `lostSupply`, as if the chip had held the clock line
+  public func setHanging(_ isHanging: Bool, endsWithSupply: Bool = false) {
+    hang.withLock { ($0.isHanging, $0.endsWithSupply) = (isHanging, endsWithSupply) }
+    if !isHanging { freed.raise() }
+  }
+
+  /// Reports that the chips have lost their supply.
+  public func lostSupply() { if hang.withLock({ $0.endsWithSupply }) { setHanging(false) } }
+
+  /// Since when a transfer hangs; `nil` if none does.
+  public var hangsSince: MonotonicInstant? { hang.withLock { $0.since } }
+
+  /// Raises the kernel's limit for an answer to an hour, which no test reaches.
+  private static func waitForEver(_ path: String) throws(HardwareError) {
+    let bus = open(path, O_RDWR | O_CLOEXEC)
+    guard bus >= 0 else { throw .system("opening \(path)", errno: Glibc.errno) }
+    defer { close(bus) }
+    // The request is I2C_TIMEOUT, in units of 10 ms.
+    guard ioctl(bus, 0x0702, 360_000 as CInt) == 0 else {
+      throw .system("setting the time limit of \(path)", errno: Glibc.errno)
+    }
+  }
 
   /// The transfers since the last call.
   public func takeTransfers() -> [Transfer] {
@@ -58,12 +99,41 @@ public final class I2CRelay: Sendable {
     let poller = Poller(stop: stop.fileDescriptor)
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16384, alignment: 16)
     defer { buffer.deallocate() }
-    while poller.wait(for: descriptor) == .readable {
-      let count = read(descriptor, buffer.baseAddress, buffer.count)
-      guard count > 0, !isStalled.withLock({ $0 }) else { continue }
-      let reply = answer(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
-      _ = reply.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    while true {
+      switch poller.wait(for: descriptor, or: freed) {
+      case .readable:
+        let count = read(descriptor, buffer.baseAddress, buffer.count)
+        guard count > 0, !isStalled.withLock({ $0 }) else { continue }
+        let request = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+        if !keeps(request) { reply(to: request) }
+      case nil:
+        guard let request = takeKept() else { continue }
+        buffer.copyBytes(from: request)
+        reply(to: UnsafeMutableRawBufferPointer(rebasing: buffer[..<request.count]))
+      case .stopped, .timedOut: return
+      }
     }
+  }
+
+  /// Keeps a transfer if it should hang. Returns whether it does.
+  private func keeps(_ request: UnsafeMutableRawBufferPointer) -> Bool {
+    hang.withLock { hang in
+      guard hang.isHanging else { return false }
+      (hang.request, hang.since) = (Array(request), MonotonicClock().now)
+      return true
+    }
+  }
+
+  private func takeKept() -> [UInt8]? {
+    hang.withLock { hang in
+      guard !hang.isHanging else { return nil }
+      defer { (hang.request, hang.since) = (nil, nil) }
+      return hang.request
+    }
+  }
+
+  private func reply(to request: UnsafeMutableRawBufferPointer) {
+    _ = answer(request).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
   }
 
   private static let isRead: UInt16 = 1

@@ -1,4 +1,3 @@
-import Glibc
 import HardwareIO
 
 /// A sensor with a kernel driver, as reported by the kernel's sensor subsystem (IIO).
@@ -16,10 +15,10 @@ public final class KernelSensor {
   public init(driver: String, bus: String, address: UInt8, needsInterrupt: Bool = false) throws(HardwareError) {
     let number = String(bus.split(separator: "-").last ?? "")
     if needsInterrupt {
-      try KernelSensor.write(
-        "\(number) \(driver) \(String(address, radix: 16))", to: "/sys/module/i2c_relay/parameters/client")
+      try Files.write(
+        "\(number) \(driver) \(String(address, radix: 16))", toDevice: "/sys/module/i2c_relay/parameters/client")
     } else {
-      try KernelSensor.write("\(driver) \(address)", to: "/sys/bus/i2c/devices/i2c-\(number)/new_device")
+      try Files.write("\(driver) \(address)", toDevice: "/sys/bus/i2c/devices/i2c-\(number)/new_device")
     }
     let digits = String(address, radix: 16)
     let device = "/sys/bus/i2c/devices/\(number)-\(String(repeating: "0", count: 4 - digits.count))\(digits)"
@@ -29,16 +28,6 @@ public final class KernelSensor {
 
   /// Combines the chips of one package, each with its own driver.
   public init(_ parts: [KernelSensor]) { folders = parts.flatMap(\.folders) }
-
-  private static func write(_ text: String, to path: String) throws(HardwareError) {
-    let file = open(path, O_WRONLY | O_CLOEXEC)
-    guard file >= 0 else { throw .system("opening \(path)", errno: errno) }
-    defer { close(file) }
-    let bytes = Array(text.utf8)
-    guard Glibc.write(file, bytes, bytes.count) == bytes.count else {
-      throw .system("writing '\(text)' to \(path)", errno: errno)
-    }
-  }
 
   /// A value of one of the parts, for example `in_accel_x_raw`; `nil` if no part has it.
   public func number(_ name: String) -> Double? {
