@@ -135,7 +135,7 @@ int cgpiod_open_edges(const char *chip_path, unsigned offset, bool rising, bool 
 }
 
 int cgpiod_set(struct cgpiod_line *line, bool value) {
-  return gpiod_line_set_value(line->line, value) < 0 ? last_error() : 0;
+  return gpiod_line_set_direction_output(line->line, value) < 0 ? last_error() : 0;
 }
 
 int cgpiod_get(struct cgpiod_line *line) {
@@ -173,6 +173,7 @@ struct cgpiod_line {
   struct gpiod_line_request *request;
   struct gpiod_edge_event_buffer *buffer;
   unsigned offset;
+  bool active_low;
 };
 
 int cgpiod_library_version(void) { return 2; }
@@ -227,14 +228,22 @@ static int open_line(const char *chip_path, unsigned offset, struct gpiod_line_s
   return error;
 }
 
-int cgpiod_open_output(const char *chip_path, unsigned offset, bool active_low, bool value, const char *consumer,
-                       struct cgpiod_line **line) {
+static struct gpiod_line_settings *output_settings(bool active_low, bool value) {
   struct gpiod_line_settings *settings = gpiod_line_settings_new();
-  if (!settings) return -ENOMEM;
+  if (!settings) return NULL;
   gpiod_line_settings_set_direction(settings, GPIOD_LINE_DIRECTION_OUTPUT);
   gpiod_line_settings_set_active_low(settings, active_low);
   gpiod_line_settings_set_output_value(settings, value ? GPIOD_LINE_VALUE_ACTIVE : GPIOD_LINE_VALUE_INACTIVE);
-  return open_line(chip_path, offset, settings, consumer, line);
+  return settings;
+}
+
+int cgpiod_open_output(const char *chip_path, unsigned offset, bool active_low, bool value, const char *consumer,
+                       struct cgpiod_line **line) {
+  struct gpiod_line_settings *settings = output_settings(active_low, value);
+  if (!settings) return -ENOMEM;
+  int error = open_line(chip_path, offset, settings, consumer, line);
+  if (!error) (*line)->active_low = active_low;
+  return error;
 }
 
 int cgpiod_open_edges(const char *chip_path, unsigned offset, bool rising, bool falling, const char *consumer,
@@ -258,8 +267,18 @@ int cgpiod_open_edges(const char *chip_path, unsigned offset, bool rising, bool 
 }
 
 int cgpiod_set(struct cgpiod_line *line, bool value) {
-  enum gpiod_line_value level = value ? GPIOD_LINE_VALUE_ACTIVE : GPIOD_LINE_VALUE_INACTIVE;
-  return gpiod_line_request_set_value(line->request, line->offset, level) < 0 ? last_error() : 0;
+  struct gpiod_line_settings *settings = output_settings(line->active_low, value);
+  struct gpiod_line_config *config = gpiod_line_config_new();
+  int error = -ENOMEM;
+  if (settings && config) {
+    errno = 0;
+    bool is_set = gpiod_line_config_add_line_settings(config, &line->offset, 1, settings) == 0 &&
+                  gpiod_line_request_reconfigure_lines(line->request, config) == 0;
+    error = is_set ? 0 : last_error();
+  }
+  gpiod_line_config_free(config);
+  gpiod_line_settings_free(settings);
+  return error;
 }
 
 int cgpiod_get(struct cgpiod_line *line) {
