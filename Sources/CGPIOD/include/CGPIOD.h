@@ -34,7 +34,7 @@ int cgpiod_open_edges(const char *chip_path, unsigned offset, bool rising, bool 
                       struct cgpiod_line **line);
 
 // Configures the line as an output again, with its new level. A request that only sets the level also succeeds if the
-// chip has not taken it: kernels before 6.17 do not pass on the errors of chips on a bus (I2C, SPI, USB).
+// chip has not taken it: up to Linux 6.12 at least, the kernel drops the errors of chips on a bus (I2C, SPI, USB).
 int cgpiod_set(struct cgpiod_line *line, bool value);
 int cgpiod_get(struct cgpiod_line *line);
 
