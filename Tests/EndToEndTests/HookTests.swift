@@ -7,7 +7,7 @@ import Testing
 /// Hooks of a hub whose vehicle drives a figure of eight around the centre of its fence.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct HookTests {
   private struct Notice: Decodable, Equatable {
-    var id, event, change, subject, title, message: String
+    var eventId, event, change, subject, title, message: String
     var active: Bool
     var mark: String?
 
@@ -116,15 +116,15 @@ import Testing
     #expect(eventually { !again.notices.isEmpty }, "\(second.standardError)")
     let returned = try #require(again.notices.first)
     #expect(returned.change == "returned" && returned.event == "fence" && !returned.active)
-    #expect(eventually { !text(file).contains(returned.id) }, "\(text(file))")
+    #expect(eventually { !text(file).contains(returned.eventId) }, "\(text(file))")
     stop(second)
     // Both events arrive, each once and in this order.
     let posted = heard + again.notices
-    #expect(posted.count { $0.id == left.id } == 1 && posted.count { $0.id == returned.id } == 1)
+    #expect(posted.count { $0.eventId == left.eventId } == 1 && posted.count { $0.eventId == returned.eventId } == 1)
     for notices in [posted, marked] {
-      #expect(Set(notices.map(\.id)).count == notices.count, "\(notices)")
-      let index = try #require(notices.firstIndex { $0.id == left.id })
-      #expect(notices[(index + 1)...].first?.id == returned.id, "\(notices)")
+      #expect(Set(notices.map(\.eventId)).count == notices.count, "\(notices)")
+      let index = try #require(notices.firstIndex { $0.eventId == left.eventId })
+      #expect(notices[(index + 1)...].first?.eventId == returned.eventId, "\(notices)")
     }
   }
 

@@ -76,7 +76,7 @@ struct HookQueueTests {
     let json = String(decoding: notice.json(topic: "my-boat"), as: UTF8.self)
     #expect(
       json == #"{"class":"HOOK","topic":"my-boat","title":"SIMULATED: boat: fence anchor left","#
-        + #""message":"fence anchor: left","priority":5,"tags":["rotating_light"],"id":"run-7","event":"fence","#
+        + #""message":"fence anchor: left","priority":5,"tags":["rotating_light"],"eventId":"run-7","event":"fence","#
         + #""change":"left","active":true,"subject":"anchor","hub":"boat","mark":"SIMULATED","#
         + #""time":"2026-05-28T20:26:40.000Z","position":{"lat":54.5000000,"lon":-10.2500000,"sigmaHorizontal":1.50},"#
         + #""beyond":12.3}"#, "\(json)")

@@ -70,6 +70,9 @@ struct HookNotice: Codable, Equatable, Sendable {
   /// The JSON for programs, servers and brokers. Gotify uses `title`, `message` and `priority`; ntfy also uses `tags`
   /// and `topic`. Both ignore the other members.
   ///
+  /// No member has the name `id`. A Gotify before 3.0 expects a number there, and refuses the whole message otherwise
+  /// (gotify/server, `MessageExternal` in model/message.go).
+  ///
   /// - Parameter topic: the topic for ntfy
   func json(topic: String? = nil) -> [UInt8] {
     var json = JSONWriter(capacity: 1024)
@@ -83,7 +86,7 @@ struct HookNotice: Codable, Equatable, Sendable {
     json.beginArray()
     json.string(isRaised ? priority == 5 ? "rotating_light" : "warning" : "white_check_mark")
     json.endArray()
-    json.member("id", id)
+    json.member("eventId", id)
     json.member("event", event.rawValue)
     json.member("change", change.rawValue)
     json.member("active", isRaised)
