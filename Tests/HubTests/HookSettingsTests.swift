@@ -33,6 +33,7 @@ struct HookSettingsTests {
     ("{ fence: { run: ['/a/'] } }", "'on.fence.run' must be a list of a program's absolute path"),
     ("{ fence: { run: ['/a'], limitSeconds: 0 } }", "'on.fence.limitSeconds' must be a number from 1 to 300"),
     ("{ fence: { run: ['/a'], topic: 'x' } }", "unknown key 'on.fence.topic'"),
+    ("{ fence: { url: 'https://ntfy.sh', topic: 'my.boat' } }", "'on.fence.topic' must be at most 64 letters"),
     ("{ fence: { url: 'ntfy.sh' } }", "'on.fence.url' must be an address, such as \"https://ntfy.sh\""),
     ("{ fence: { url: 'https://me:secret@host/' } }", "'on.fence.url' must be an address"),
     ("{ fence: { url: 'file:///etc/passwd' } }", "'on.fence.url' must be an address"),

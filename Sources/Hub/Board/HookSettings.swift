@@ -116,6 +116,11 @@ extension HookSettings {
     return .run(words, limit: limit.map { .nanoseconds(Int64($0 * 1e9)) } ?? usualLimit)
   }
 
+  /// Whether ntfy accepts a topic (binwiederhier/ntfy, `topicRegex` in server/server.go).
+  private static func isTopic(_ text: String) -> Bool {
+    FleetSettings.isName(text) && !text.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "@") }
+  }
+
   private static func webhook(_ section: inout BoardSection) throws(BoardError) -> Webhook {
     let url = try section.required("url")
     guard let origin = TileOrigin(of: url) else {
@@ -123,8 +128,8 @@ extension HookSettings {
         "url", expected: "an address, such as \"https://ntfy.sh\", without a user, blanks or quotes")
     }
     let topic = try section.name("topic")
-    if let topic, !FleetSettings.isName(topic) {
-      throw section.wrong("topic", expected: "at most 64 letters, digits and any of -_.@")
+    if let topic, !isTopic(topic) {
+      throw section.wrong("topic", expected: "at most 64 letters, digits and any of -_")
     }
     return Webhook(url: url, origin: origin, topic: topic, tokenFile: try section.name("tokenFile"))
   }
