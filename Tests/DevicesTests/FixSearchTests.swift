@@ -40,7 +40,8 @@ struct FixSearchTests {
       search.opened(at: now)
     }
 
-    var finding: FixSearch.Finding? { search.finding(at: now) }
+    var finding: FixSearch.Finding? { search.finding(at: now, isSpeedFixed: false) }
+    var findingAtOneSpeed: FixSearch.Finding? { search.finding(at: now, isSpeedFixed: true) }
   }
 
   /// An epoch without a position, as receivers send it, with satellites of the given strengths.
@@ -66,7 +67,7 @@ struct FixSearchTests {
   }
 
   @Test func `there is no finding before the line is opened`() {
-    #expect(FixSearch().finding(at: MonotonicInstant(nanoseconds: 5)) == nil)
+    #expect(FixSearch().finding(at: MonotonicInstant(nanoseconds: 5), isSpeedFixed: true) == nil)
   }
 
   @Test func `the duration of a silent line continues over retries`() {
@@ -97,6 +98,8 @@ struct FixSearchTests {
   func `bytes without sentences mean a wrong speed or another device`(_ bytes: [UInt8]) {
     var line = Line()
     line.hear(bytes, seconds: 6)
+    // The hub has not yet tried the other speeds.
+    #expect(line.finding == .starting && line.findingAtOneSpeed == .noSentences(.seconds(6)))
     line.tryAgain()
     line.hear(bytes, seconds: 9)
     #expect(line.finding == .noSentences(.seconds(15)))

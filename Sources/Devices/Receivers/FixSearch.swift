@@ -30,9 +30,11 @@ public struct FixSearch: Equatable, Sendable {
 
   /// The time without bytes after which the line is silent. A receiver reports at least once a second.
   static let silenceLimit = Duration.seconds(5)
-  /// The time after which bytes without a sentence count as noise. Trying all usual speeds takes longer, but this time
-  /// is enough to see whether the speed in the board file is right.
-  static let noiseLimit = Duration.seconds(12)
+  /// The time after which bytes without a sentence count as noise, at the only speed at which the hub listens.
+  static let noiseLimit = Duration.seconds(5)
+  /// The same time while the hub tries all usual speeds. One round takes longer, but this time is enough to suspect that
+  /// none is right.
+  static let searchNoiseLimit = Duration.seconds(12)
   /// The time for which a list of satellites is valid.
   static let listLifetime = Duration.seconds(12)
   /// The time that a receiver may take before it lists satellites.
@@ -98,12 +100,15 @@ public struct FixSearch: Equatable, Sendable {
   }
 
   /// The reason why there is no fix at an instant; `nil` while the line is not open.
-  public func finding(at now: MonotonicInstant) -> Finding? {
+  ///
+  /// - Parameter isSpeedFixed: whether the hub listens at a single speed
+  public func finding(at now: MonotonicInstant, isSpeedFixed: Bool) -> Finding? {
     guard let openedAt else { return nil }
     let silence = now - max(openedAt, lastByteAt ?? openedAt)
     if silence >= FixSearch.silenceLimit { return .silent(silence) }
     let nonsense = now - max(openedAt, lastFrameAt ?? openedAt)
-    if nonsense >= FixSearch.noiseLimit, noise >= FixSearch.leastNoise { return .noSentences(nonsense) }
+    let noiseLimit = isSpeedFixed ? FixSearch.noiseLimit : FixSearch.searchNoiseLimit
+    if nonsense >= noiseLimit, noise >= FixSearch.leastNoise { return .noSentences(nonsense) }
     guard let firstFrameAt, now - firstFrameAt >= FixSearch.listPatience else { return .starting }
     guard let sky, now - sky.at <= FixSearch.listLifetime else { return .noList }
     if sky.heard == 0 { return .noSatellites }

@@ -136,7 +136,9 @@ public final class DeviceHealth: Sendable {
   /// The device's problem at an instant; `nil` if it works or rests.
   func condition(at now: MonotonicInstant) -> DeviceCondition? {
     state.withLock { state in
-      let finding = state.search.flatMap { search in search.search.finding(at: now).map { ($0, search.line) } }
+      let finding = state.search.flatMap { search in
+        search.search.finding(at: now, isSpeedFixed: search.line.isSpeedFixed).map { ($0, search.line) }
+      }
       if let failure = state.failure { return DeviceHealth.failed(failure, finding) }
       guard state.isOpen, let since = state.wantedSince else { return nil }
       let time = now - since
