@@ -49,14 +49,22 @@ struct ConditionLogTests {
       ], "\(lines)")
   }
 
-  @Test func `within 100 seconds, a failure and a slow start are each logged once`() {
-    for (kind, severity) in [(.failed, .problem), (.acquiring, .waiting)]
-      as [(DeviceCondition.Kind, DeviceCondition.Severity)]
-    {
-      let before = notebook.entries.values.count
-      let lines = lines(of: [entry(kind, severity, "x")], seconds: 100)
-      #expect(lines.count - before == 1, "\(lines)")
-    }
+  @Test func `a failure, which is logged when it begins, is repeated after a minute`() {
+    let lines = lines(of: [entry(.failed, .problem, "x")], seconds: 100)
+    #expect(lines == ["4 gps: failed for 1 min 00 s: x; look"], "\(lines)")
+  }
+
+  @Test func `a slow start is a notice after some seconds, and a warning a minute later`() {
+    let lines = lines(of: [entry(.acquiring, .waiting, "1 satellite in view")], seconds: 100)
+    #expect(
+      lines == [
+        "5 gps: acquiring for 8.0 s: 1 satellite in view; look",
+        "4 gps: acquiring for 1 min 08 s: 1 satellite in view; look",
+      ], "\(lines)")
+  }
+
+  @Test func `a quick start is not logged`() {
+    #expect(lines(of: [entry(.acquiring, .waiting, "x")], seconds: 8).isEmpty)
   }
 
   @Test func `a failure that affects no client is not repeated, and neither is a warning`() {

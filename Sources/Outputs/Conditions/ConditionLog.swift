@@ -3,15 +3,22 @@ import Hub
 import MonotonicTime
 
 /// Logs problems that last: at most one line a minute for each device that a client needs and that has failed or
-/// measures nothing useful.
+/// measures nothing useful. The first line about a device that only needs more time is a notice; all others are
+/// warnings.
 ///
 /// `DeviceLog` logs at once that a device fails or works again.
 final class ConditionLog: Sendable {
   static let interval = Duration.seconds(60)
+  /// The time after which a device that only needs more time is logged. Most receivers have a fix by then.
+  static let patience = Duration.seconds(8)
 
   private struct Trouble {
-    var since: MonotonicInstant
     var writtenAt: MonotonicInstant?
+  }
+
+  private struct Line {
+    var priority: JournalSink.Priority
+    var entry: ConditionFeed.Entry
   }
 
   private let sink: JournalSink
@@ -30,28 +37,36 @@ final class ConditionLog: Sendable {
     for entry in entries where entry.isWanted && entry.condition.kind.isRepeated {
       if worst[entry.device] == nil { worst[entry.device] = entry }
     }
-    let due = troubles.withLock { troubles in
+    let due = troubles.withLock { troubles -> [Line] in
       // A problem that comes and goes is logged at most once a minute.
       troubles = troubles.filter { device, trouble in
         worst[device] != nil || trouble.writtenAt.map { now - $0 < ConditionLog.interval } ?? false
       }
-      return entries.filter { entry in
-        guard worst[entry.device] == entry else { return false }
-        var trouble = troubles[entry.device] ?? Trouble(since: now)
+      return entries.compactMap { entry in
+        guard worst[entry.device] == entry else { return nil }
+        var trouble = troubles[entry.device] ?? Trouble()
         defer { troubles[entry.device] = trouble }
-        // `DeviceLog` has already logged a failure when it began. A device that only needs more time is logged after a
-        // minute.
-        let isSaid = entry.condition.kind == .failed || entry.condition.severity == .waiting
-        let isDue = now - (trouble.writtenAt ?? trouble.since) >= ConditionLog.interval
-        guard isDue || trouble.writtenAt == nil && !isSaid else { return false }
+        if let writtenAt = trouble.writtenAt {
+          guard now - writtenAt >= ConditionLog.interval else { return nil }
+          trouble.writtenAt = now
+          return Line(priority: .warning, entry: entry)
+        }
+        if entry.condition.kind == .failed {
+          // `DeviceLog` has logged it when it began.
+          trouble.writtenAt = now
+          return nil
+        }
+        let isWaiting = entry.condition.severity == .waiting
+        if isWaiting, now - entry.condition.since < ConditionLog.patience { return nil }
         trouble.writtenAt = now
-        return true
+        return Line(priority: isWaiting ? .notice : .warning, entry: entry)
       }
     }
-    for entry in due {
+    for line in due {
+      let entry = line.entry
       let report = ConditionReport(entry.condition, at: now)
       sink.write(
-        .warning, "\(entry.device): \(report.text)",
+        line.priority, "\(entry.device): \(report.text)",
         fields: [
           .init("SENSORHUB_DEVICE", entry.device), .init("SENSORHUB_EVENT", report.kind),
           .init("SENSORHUB_REASON", entry.condition.text),
