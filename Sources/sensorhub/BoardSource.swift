@@ -32,7 +32,7 @@ struct BoardSource {
           try Board(json5: PackageResources.simulated_json5, file: "the built-in board")
         }
     } catch {
-      throw CommandError(error)
+      throw CommandError(error, in: file ?? "FILE")
     }
     for (index, device) in board.devices.enumerated() {
       guard let place = device.place, device.calibration != nil else { continue }
@@ -56,9 +56,12 @@ struct BoardSource {
 
 extension CommandError {
   /// The next step after a mistake in a board file, for every command except `check`.
-  static let mendsBoardFile = "correct the file; check it with: sensorhub check FILE"
+  static func mendsBoardFile(_ file: String) -> String {
+    "correct the file; check it with: sensorhub check \(ShellText.word(file))"
+  }
 
-  init(_ error: BoardError) {
+  /// - Parameter file: the path of the board file
+  init(_ error: BoardError, in file: String) {
     switch error {
     case .unreadable(let file, _) where access(file, F_OK) == 0 && access(file, R_OK) != 0:
       self.init(
@@ -69,7 +72,7 @@ extension CommandError {
         .noInput, "\(error)",
         nextStep:
           "give the path of a board file; boards/ contains examples, and sensorhub probe --write FILE creates one")
-    default: self.init(.data, "\(error)", nextStep: CommandError.mendsBoardFile)
+    default: self.init(.data, "\(error)", nextStep: CommandError.mendsBoardFile(file))
     }
   }
 

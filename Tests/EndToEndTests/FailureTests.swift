@@ -197,7 +197,7 @@ struct FailureTests {
     hub.program.send(SIGHUP)
     expect(
       "board file", of: hub, "failed", says: "did you mean 'devices.gps.port'?",
-      nextStep: "correct the file; check it with: sensorhub check",
+      nextStep: "correct the file; check it with: sensorhub check \(hub.boardFile)",
       isDevice: false)
     HubProcess.write(right, to: hub.boardFile)
     hub.program.send(SIGHUP)

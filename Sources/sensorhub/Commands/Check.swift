@@ -50,7 +50,7 @@ struct Check: ParsableCommand {
   func run() throws {
     do {
       try check()
-    } catch let error as CommandError where error.nextStep == CommandError.mendsBoardFile {
+    } catch let error as CommandError where error.nextStep == CommandError.mendsBoardFile(board) {
       // The next step would be to run this command, so leave it out.
       let all = mistakes
       throw CommandError(
@@ -176,7 +176,7 @@ struct Check: ParsableCommand {
       if text.last == UInt8(ascii: "\n") { text.removeLast() }
       Terminal.standardOutput(file: String(decoding: text, as: UTF8.self))
     } catch {
-      throw CommandError(error)
+      throw CommandError(error, in: board)
     }
   }
 

@@ -19,7 +19,7 @@ enum BoardOfRecording {
       do throws(BoardError) {
         return try calibrated(try Board(file: file), by: facts)
       } catch {
-        throw CommandError(error)
+        throw CommandError(error, in: file)
       }
     }
     guard let text = facts["board"]["file"] else {
