@@ -111,6 +111,35 @@ import Testing
     try expectAccessibleInBothSchemes()
   }
 
+  @Test func `what a receiver waits for is in the banner with the next step, and is no alarm`() throws {
+    let terminal = PseudoTerminal()
+    let web = SocketClient.freePort()
+    let gps = "gps: { driver: \"nmea\", port: \"\(terminal.path)\", speed: 9600 }"
+    let searching = HubProcess(board: "{ name: \"searching\", devices: { \(gps) }, http: { port: \(web) } }")
+    #expect(searching.logs("dashboard on"))
+    try browser.open("http://localhost:\(web)/")
+    var second = 0
+    var isExplained = false
+    // The next epoch follows after a fifth of a second.
+    while !isExplained, second < 900 {
+      second += 1
+      let time = "12\(SentenceField.padded(second / 60 % 60, 2))\(SentenceField.padded(second % 60, 2)).00"
+      terminal.writeNow(
+        nmeaLine("GPRMC,\(time),V,,,,,,,211126,,,N") + nmeaLine("GPGGA,\(time),,,,,0,00,99.99,,,,,,")
+          + nmeaLine("GPGSV,1,1,01,07,40,083,12"))
+      isExplained = try browser.sees(
+        """
+        ["gps: acquiring for ", "1 satellite in view (12 dB)", "check the antenna's plug and cable"]
+          .every(part => text('banner-list').includes(part))
+        """, within: .milliseconds(200))
+    }
+    #expect(isExplained, "\(try text(of: "banner-list"))")
+    #expect(try browser.text("document.querySelector('#banner li').className") == "waiting")
+    #expect(try browser.text("document.title") == "searching · SensorHub")
+    try browser.expectAccessible()
+    #expect(searching.stop() == 0)
+  }
+
   @Test func `the page is readable in both colour schemes, on a desktop, a phone and by a screen reader`() throws {
     _ = try openShared()
     #expect(try isLive())

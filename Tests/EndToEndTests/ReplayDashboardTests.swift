@@ -99,7 +99,7 @@ import Testing
     #expect(try looksAtReplay(port: log.port) >= 2)
     #expect(try second() == halted)
     // The shown values do not grow old either.
-    #expect(try text(of: "utc") == utc && text(of: "lat") == latitude && text(of: "position-age") == "live")
+    #expect(try text(of: "utc") == utc && text(of: "lat") == latitude && text(of: "position-age") == "recorded")
     try click("replay-step")
     #expect(try shows(second: "=== \(halted + 1)"))
     #expect(try browser.sees("text('lat') !== '\(latitude)'"))

@@ -50,6 +50,8 @@ const silentSeconds = 15;
 const oldSeconds = 10;
 // The time between the notice that the page will reload, and the reload.
 const reloadSeconds = 60;
+// A receiver that waits this long for its position needs a second look.
+const usualWaitSeconds = 6;
 // If a replayed time and the hub's clock advance by amounts that differ by more than this, the replay has jumped.
 const jumpSeconds = 0.5;
 const replayEveryMilliseconds = 500;
@@ -383,8 +385,8 @@ const isListening = () => stream?.readyState === EventSource.OPEN;
 /** Shows the age of a value: the word for "live" while it is new and more values can come. Returns whether it is outdated. */
 function setAge(id, seconds, limit, isComing = isListening()) {
   const isStale = seconds !== undefined && (seconds > limit || !isComing);
-  set(id, seconds === undefined ? "–" : isStale ? t("old", { time: duration(seconds) }) : t("live"));
-  setClass($(id), `age ${seconds === undefined ? "" : isStale ? "stale" : "live"}`);
+  set(id, seconds === undefined ? "–" : isStale ? t("old", { time: duration(seconds) }) : t(isReplayed ? "recorded" : "live"));
+  setClass($(id), `age ${seconds === undefined || (isReplayed && !isStale) ? "" : isStale ? "stale" : "live"}`);
   return isStale;
 }
 
@@ -395,10 +397,10 @@ function waiting() {
   return told.find(({ severity }) => severity === "waiting");
 }
 
-/** Adds to a condition what a receiver is waiting for, in the hub's words. The banner shows this only once it is an alarm. */
+/** Adds to a condition what a receiver is waiting for, in the hub's words. The banner shows this instead if there is a next step. */
 function searching(condition) {
-  const summary = waiting()?.summary;
-  return summary ? { ...condition, note: `${condition.note} (${summary})` } : condition;
+  const { summary, nextStep } = waiting() ?? {};
+  return summary && !nextStep ? { ...condition, note: `${condition.note} (${summary})` } : condition;
 }
 
 /** Whether the board has no receiver, and therefore never a position. */
@@ -499,6 +501,11 @@ function showState() {
   set("seen", sky ? String(satellites.length) : "–");
   set("strongest", strongest > 0 ? `${strongest.toFixed(0)} dB` : "–");
   const isPositionStale = setAge("position-age", position ? position.age + since : undefined, staleSeconds);
+  // The position is new, but it is an estimate.
+  if (position && !isPositionStale && state.mode === "deadReckoning") {
+    set("position-age", t("reckoned"));
+    setClass($("position-age"), "age stale");
+  }
   setAge("attitude-age", attitude ? attitude.age + since : undefined, staleSeconds);
   const isSkyStale = setAge("sky-age", sky ? (elapsed() - skyAt) / 1000 : undefined, skyStaleSeconds);
   $("map-empty").hidden = track.length + past.length > 0;
@@ -768,19 +775,33 @@ function anchorAlarms() {
   }];
 }
 
+/** The hub's conditions of its board file and its devices, as entries of the banner. */
+function toldConditions() {
+  const told = [[t("boardFile"), hubConditions], ...[...devices.values()].map(({ status }) => [status.id, status.conditions ?? []])];
+  return told.flatMap(([name, conditions]) => conditions.map(({ kind, severity, summary, nextStep, forSeconds }) => {
+    const what = word("kind", kind);
+    const time = `${what} ${t("for", { time: duration(forSeconds) })}`;
+    return { name, severity, short: `${name} ${what}`, time, summary, nextStep, forSeconds };
+  }));
+}
+
+/**
+ * What receivers have been waiting for longer than usual, with the next step. These entries of the banner are no alarms. In a
+ * tunnel, the word for dead reckoning says enough.
+ */
+function waits() {
+  if (paused || isAwayNow() || isLostNow() || state?.mode === "deadReckoning") return [];
+  return toldConditions().filter(({ severity, nextStep, forSeconds }) => severity === "waiting" && nextStep && forSeconds >= usualWaitSeconds);
+}
+
 /** All alarms, the worst first. Each has a name, a severity, a time, a summary and the next step. */
 function alarms() {
   const own = [...anchorAlarms(), ...ownAlarms()];
   if (isAwayNow() || isLostNow()) return own;
-  const all = [...own];
-  const told = [[t("boardFile"), hubConditions], ...[...devices.values()].map(({ status }) => [status.id, status.conditions ?? []])];
-  for (const [name, conditions] of told) {
-    for (const { kind, severity, summary, nextStep, forSeconds } of conditions) {
-      if (severity === "waiting") continue;
-      const what = word("kind", kind);
-      all.push({ name, severity, short: `${name} ${what}`, time: `${what} ${t("for", { time: duration(forSeconds) })}`, summary, nextStep });
-    }
-  }
+  const told = toldConditions().filter(({ severity }) => severity !== "waiting");
+  // The failure of a device says why there is no data.
+  const isExplained = told.some(({ severity }) => severity === "problem");
+  const all = [...own.filter(({ short }) => !(isExplained && short === t("banner.silent"))), ...told];
   for (const [name, { status }] of fences) {
     const severity = fenceSeverity(status);
     // The page's own alarm of the anchor is newer, and a raised anchor needs none.
@@ -796,11 +817,13 @@ let sounded = new Set();
 
 function showBanner() {
   const all = alarms();
+  // The alarm about an old position says what the receiver is waiting for.
+  const entries = [...all, ...(all.some(({ short }) => short === t("banner.old")) ? [] : waits())];
   const banner = $("banner-list");
   const wasHidden = $("banner").hidden;
-  $("banner").hidden = all.length === 0;
-  while (banner.children.length > all.length) banner.lastElementChild.remove();
-  all.forEach(({ name, severity, time, summary, nextStep, act }, index) => {
+  $("banner").hidden = entries.length === 0;
+  while (banner.children.length > entries.length) banner.lastElementChild.remove();
+  entries.forEach(({ name, severity, time, summary, nextStep, act }, index) => {
     if (!banner.children[index]) {
       const button = made("button", "act");
       button.type = "button";

@@ -70,7 +70,9 @@ export function drawHorizon(canvas, attitude, colour) {
       pen.moveTo(-half, -pitch * perDegree);
       pen.lineTo(half, -pitch * perDegree);
       pen.stroke();
-      if (pitch && pitch % 20 === 0) pen.fillText(`${Math.abs(pitch)}`, half + letters, -pitch * perDegree);
+      // The edge must not cut a number.
+      const isWhole = Math.abs(attitude.pitch - pitch) * perDegree < 0.8 * radius;
+      if (pitch && pitch % 20 === 0 && isWhole) pen.fillText(`${Math.abs(pitch)}`, half + letters, -pitch * perDegree);
     }
     pen.restore();
     // The roll scale turns with the horizon. Its pointer stays in place.

@@ -51,7 +51,7 @@ export const pressureDecimals = () => (settings.pressure === "hPa" ? 1 : 2);
 export const fixed = (value, decimals, unit = "") => (value === undefined ? "–" : `${value.toFixed(decimals)}${unit}`);
 export const signed = (value) => (value === undefined ? "–" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)}°`);
 export const bearing = (value) => (value === undefined ? "–" : `${String(Math.round(value) % 360).padStart(3, "0")}°`);
-export const point = (value) => (value === undefined ? "–" : t(`point.${Math.round(value / 45) % 8}`));
+export const point = (value) => (value === undefined ? "" : t(`point.${Math.round(value / 45) % 8}`));
 
 /** `52.516275° N`, or `52° 30.976′ N`. */
 export function coordinate(value, names) {
