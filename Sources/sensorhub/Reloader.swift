@@ -29,8 +29,11 @@ struct Reloader: Sendable {
       }
     } catch {
       let problem = error as? CommandError
-      host.conditions.boardWasRead((problem?.message ?? "\(error)", problem?.nextStep))
-      sink.write(.error, "board file: rejected, the hub keeps the old one: \(error)")
+      let (summary, nextStep) = (problem?.message ?? "\(error)", problem?.nextStep)
+      host.conditions.boardWasRead((summary, nextStep))
+      // One event is one line, with the next step last.
+      let rest = nextStep.map { "; \($0)" } ?? ""
+      sink.write(.error, "board file: rejected, the hub keeps the old one: \(summary)\(rest)")
     }
     ServiceManager.ready(status: "board \(host.hub.board.name)")
   }
