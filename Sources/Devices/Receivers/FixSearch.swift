@@ -127,6 +127,14 @@ extension FixSearch.Finding {
     }
   }
 
+  /// How long nothing meaningful has arrived on the line; `nil` if the reason is not the line.
+  public var lineTrouble: Duration? {
+    switch self {
+    case .silent(let time), .noSentences(let time): time
+    case .starting, .noList, .noSatellites, .fewSatellites, .weakSignals, .loading: nil
+    }
+  }
+
   /// The reason in words.
   ///
   /// - Parameter port: the path of the receiver's line

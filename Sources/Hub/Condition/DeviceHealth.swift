@@ -102,7 +102,10 @@ public final class DeviceHealth: Sendable {
   func failed(_ error: HardwareError) {
     let now = clock.now
     state.withLock { state in
-      let since = state.failure?.since ?? now
+      // A line counts from its last useful byte, as it did until the attempt failed.
+      let finding = state.search.flatMap { $0.search.finding(at: now, isSpeedFixed: $0.line.isSpeedFixed) }
+      let trouble = finding?.lineTrouble ?? .zero
+      let since = state.failure?.since ?? now.advanced(by: .zero - trouble)
       state.failure = Failure(since: since, error: error)
     }
   }
