@@ -7,12 +7,13 @@ if (page.scrollWidth > innerWidth) problems.push(`the page is ${page.scrollWidth
 if (!isPhone && page.scrollHeight > innerHeight) problems.push(`the page is ${page.scrollHeight} px high, the screen ${innerHeight} px`);
 
 const isSeen = (element) => element.checkVisibility({ visibilityProperty: true }) && !element.closest(".hidden");
-const nameOf = (element) => element.id ? `#${element.id}` : `${element.tagName.toLowerCase()}.${element.className || element.parentElement?.id}`;
+const nameOf = ({ id, tagName, className, parentElement }) => id ? `#${id}` : `${tagName.toLowerCase()}.${className || parentElement?.id}`;
 if (!isPhone) {
   for (const panel of document.querySelectorAll("header, #banner, main > section, aside, aside > section, footer")) {
     if (!isSeen(panel)) continue;
     const { top, left, bottom, right } = panel.getBoundingClientRect();
-    if (top < -0.5 || left < -0.5 || bottom > innerHeight + 0.5 || right > innerWidth + 0.5) problems.push(`${nameOf(panel)} is beyond the screen`);
+    const isInside = top > -0.5 && left > -0.5 && bottom < innerHeight + 0.5 && right < innerWidth + 0.5;
+    if (!isInside) problems.push(`${nameOf(panel)} is beyond the screen`);
     if (panel.scrollHeight > panel.clientHeight + 1 && getComputedStyle(panel).overflowY !== "visible") {
       problems.push(`${nameOf(panel)} must be scrolled: ${panel.scrollHeight} px in ${panel.clientHeight} px`);
     }
@@ -34,7 +35,8 @@ const boxes = texts.map((element) => {
 for (const { element, text } of boxes) {
   for (let outer = element; outer && outer !== document.body; outer = outer.parentElement) {
     const style = getComputedStyle(outer);
-    if (style.overflowX === "hidden" && style.textOverflow === "ellipsis" && outer.scrollWidth > outer.clientWidth) problems.push(`${nameOf(outer)} is cut: ${outer.textContent.trim()}`);
+    const isCut = style.overflowX === "hidden" && style.textOverflow === "ellipsis" && outer.scrollWidth > outer.clientWidth;
+    if (isCut) problems.push(`${nameOf(outer)} is cut: ${outer.textContent.trim()}`);
   }
 }
 boxes.forEach(({ element, box, text }, index) => {

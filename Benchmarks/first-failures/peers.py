@@ -1,6 +1,6 @@
 """Strict stand-ins for the servers that hooks post to. They check a request as the real ones do, by their published sources:
 
-ntfy 2 (binwiederhier/ntfy): server/server.go, transformBodyJSON and topicRegex; server/types.go, publishMessage; util/util.go, ParsePriority
+ntfy 2 (binwiederhier/ntfy): transformBodyJSON and topicRegex in server/server.go, publishMessage in server/types.go, ParsePriority
 Gotify 2 (gotify/server v2.6.3): model/message.go, MessageExternal; Gotify 3: CreateMessage; auth/authentication.go
 
 Both decode JSON with Go's rules: unknown members are ignored, names match in any case, and a member of a wrong type refuses the whole

@@ -16,6 +16,8 @@ class Place:
   def __init__(self, name):
     self.name = name
     self.said = []
+    # When the place was there to say something.
+    self.ready_at = 0
     self.condition = threading.Condition()
 
   def say(self, text):
@@ -109,6 +111,8 @@ class Page(Place):
   def run(self, address):
     try:
       self.browser.open(address)
+      # Before that, the browser loads the page.
+      self.ready_at = time.monotonic()
       while not self.is_over.wait(0.1):
         banner, header, title = self.browser.evaluate("""
           const text = (id) => document.getElementById(id)?.innerText.trim() ?? "";

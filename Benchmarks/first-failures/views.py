@@ -6,7 +6,7 @@ from lines import Line, Receiver, Vessel, sentence
 from places import NOBODY
 from process import Trouble, start, until
 
-POWER = 'power: {{ switch: "gpio", chip: "simulated", line: "{line}-power", settleMilliseconds: 10, currentMilliamperes: 30, supplyVolts: 3.3 }}'
+POWER = 'power: {{ switch: "gpio", chip: "simulated", line: "{line}-power", currentMilliamperes: 30, supplyVolts: 3.3 }}'
 DEVICES = ", ".join(
   text + POWER.format(line=line) + " }" for line, text in (
     ("gps", 'gps: { driver: "nmea", port: "simulated/gps", '), ("imu", 'imu: { driver: "mpu-6050", bus: "simulated/i2c", '),
@@ -143,13 +143,13 @@ class Replay(View):
     self.process.wait()
 
 
-class Waking(OnLine):
-  """A receiver that has not found a satellite yet."""
+class Searching(OnLine):
+  """A receiver that has found one satellite."""
   title = "searching"
-  shows = "document.getElementById('note').textContent.length > 60"
+  shows = f"{BANNER}.includes('1 satellite in view')"
 
   def make(self):
     return Receiver(satellites=(12,))
 
 
-ALL = [Rest, Moving, Tunnel, Failed, FenceLeft, Simulated, Replay, Night, Waking]
+ALL = [Rest, Moving, Tunnel, Failed, FenceLeft, Simulated, Replay, Night, Searching]
