@@ -133,7 +133,8 @@ import Testing
           .every(part => text('banner-list').includes(part))
         """, within: .milliseconds(200))
     }
-    #expect(isExplained, "\(try text(of: "banner-list"))")
+    let words = try text(of: "banner-list")
+    #expect(isExplained, "\(words)")
     #expect(try browser.text("document.querySelector('#banner li').className") == "waiting")
     #expect(try browser.text("document.title") == "searching · SensorHub")
     try browser.expectAccessible()
