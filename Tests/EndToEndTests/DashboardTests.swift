@@ -111,6 +111,18 @@ import Testing
     try expectAccessibleInBothSchemes()
   }
 
+  @Test func `the word for the board's condition is not green while a device does not work`() throws {
+    let web = SocketClient.freePort()
+    let gps = "gps: { driver: \"nmea\", port: \"simulated/gps2\" }"
+    let imu = "imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-99\" }"
+    let partly = HubProcess(board: "{ name: \"partly\", devices: { \(gps), \(imu) }, http: { port: \(web) } }")
+    #expect(partly.logs("dashboard on"))
+    try browser.open("http://localhost:\(web)/")
+    #expect(try eventually { try text(of: "mode") == "GNSS" && text(of: "banner").contains("imu: failed for ") })
+    #expect(try eventually { try browser.text("document.getElementById('badge').className") == "badge warn" })
+    #expect(partly.stop() == 0)
+  }
+
   @Test func `what a receiver waits for is in the banner with the next step, and is no alarm`() throws {
     let terminal = PseudoTerminal()
     let web = SocketClient.freePort()

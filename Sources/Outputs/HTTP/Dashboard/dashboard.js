@@ -406,6 +406,9 @@ function searching(condition) {
 /** Whether the board has no receiver, and therefore never a position. */
 const isPlaceless = () => devices.size > 0 && ![...devices.values()].some(({ kind }) => kind === "receiver");
 
+/** Whether a device measures. */
+const isMeasuring = () => [...devices.values()].some(({ status }) => status.power === "tracking");
+
 /** The condition of the board: a word, its duration, a colour and a sentence. */
 function condition(since) {
   const said = (name, look, note = `note.${name}`) => ({ word: t(`mode.${name}`), look, note: note && t(note) });
@@ -415,16 +418,18 @@ function condition(since) {
   if (replay?.over) return said("over", "");
   if (replay?.paused) return said("halted", "", isSought ? "note.sought" : "note.halted");
   const trouble = state ? undefined : alarms().find(({ severity }) => severity === "problem");
-  if (trouble) return said("notWorking", "bad", "note.trouble");
+  if (trouble || (hasProblem && !isMeasuring())) return said("notWorking", "bad", "note.trouble");
+  // The word stays true while another device does not work, but it is not good.
+  const good = hasProblem ? "warn" : "good";
   if (!state) return searching(said("waking", ""));
   if (since > staleSeconds) return said("silent", "bad");
   switch (state.mode) {
     case "fused":
-    case "gnss": return said(state.mode, "good");
+    case "gnss": return said(state.mode, good);
     // A board without a receiver is complete with an attitude.
-    case "attitude": return isPlaceless() ? said("attitude", "good") : said("attitudeOnly", "warn");
+    case "attitude": return isPlaceless() ? said("attitude", good) : said("attitudeOnly", "warn");
     case "asleep": return said("asleep", "");
-    case "none": return isPlaceless() ? said("sensors", "good", "note.attitude") : searching(said("none", "warn", fixAt === null ? "note.search" : "note.lost"));
+    case "none": return isPlaceless() ? said("sensors", good, "note.attitude") : searching(said("none", "warn", fixAt === null ? "note.search" : "note.lost"));
     case "deadReckoning": {
       const seconds = state.deadReckoningSeconds;
       return { ...said("deadReckoning", "warn"), time: seconds === undefined ? "" : t("for", { time: duration(seconds + since) }) };
@@ -812,11 +817,14 @@ function alarms() {
   return all.sort((one, other) => (one.severity === other.severity ? 0 : one.severity === "problem" ? -1 : 1));
 }
 
+// Whether a device does not work.
+let hasProblem = false;
 // The short texts of the alarms that have sounded.
 let sounded = new Set();
 
 function showBanner() {
   const all = alarms();
+  hasProblem = !isAwayNow() && toldConditions().some(({ severity }) => severity === "problem");
   // The alarm about an old position says what the receiver is waiting for.
   const entries = [...all, ...(all.some(({ short }) => short === t("banner.old")) ? [] : waits())];
   const banner = $("banner-list");
