@@ -241,7 +241,7 @@ struct CorrectionsTests {
     let rig = try Rig(caster, ", gga: 1")
     let (fixes, subscription) = try rig.fixes()
     #expect(caster.visits.waits { !$0.isEmpty }, "\(rig.status)")
-    #expect(caster.visits.values.first?.receives(lines: 1) == true, "\(rig.status)")
+    #expect(caster.visits.values.first?.receives(lineCount: 1) == true, "\(rig.status)")
     let sentence = try #require(caster.visits.values.first?.told.split(separator: "\r\n").first)
     var framer = SentenceFramer()
     var assembler = EpochAssembler(promptness: .certain)

@@ -80,9 +80,22 @@ public final class ArrivingBytes: Sendable {
     outcome(within: limit) { $0.isOpen ? nil : true }
   }
 
+  /// Waits until a condition holds, which is checked at once, after each arrival and after the end. Returns false if the
+  /// writer has closed without it, or after the limit.
+  public func waits(within limit: Duration = .seconds(180), until isMet: () throws -> Bool) rethrows -> Bool {
+    try outcome(within: limit) {
+      let isOver = !isOpen
+      return try isMet() ? true : isOver ? false : nil
+    }
+  }
+
+  private func outcome(within limit: Duration, _ look: (State) -> Bool?) -> Bool {
+    outcome(within: limit) { state.withLock { look($0) } }
+  }
+
   /// Calls `look` once, and again after each arrival and after the end, until it returns an outcome. Returns false
   /// after the limit.
-  private func outcome(within limit: Duration, _ look: (State) -> Bool?) -> Bool {
+  private func outcome(within limit: Duration, _ look: () throws -> Bool?) rethrows -> Bool {
     let clock = ContinuousClock()
     let deadline = clock.now + limit
     let signal = WakeSignal()
@@ -90,7 +103,7 @@ public final class ArrivingBytes: Sendable {
     defer { state.withLock { _ = $0.waiting.removeValue(forKey: ObjectIdentifier(signal)) } }
     while true {
       signal.clear()
-      if let outcome = state.withLock({ look($0) }) { return outcome }
+      if let outcome = try look() { return outcome }
       let rest = deadline - clock.now
       guard rest > .zero else { return false }
       var poll = pollfd(fd: signal.fileDescriptor, events: Int16(POLLIN), revents: 0)

@@ -80,6 +80,9 @@ public final class HubProcess {
   /// Waits until the hub's log contains `text`. Returns false if the hub ends first.
   public func logs(_ text: String) -> Bool { program.logs(text) }
 
+  /// Waits until the hub's log meets a condition. Returns false if the hub ends first.
+  public func logs(_ isMet: (_ text: String) -> Bool) -> Bool { program.logs(isMet) }
+
   @discardableResult
   public func stop(_ signal: Int32 = SIGTERM) -> Int32 {
     program.send(signal)

@@ -84,7 +84,7 @@ public final class Program: Sendable {
     guard status.withLock({ $0 }) == nil else { return }
     kill(pid, SIGKILL)
     // The output is no longer collected.
-    _ = eventually { !isRunning }
+    _ = ends(within: .seconds(180))
   }
 
   public var standardOutput: String { output.text }
@@ -96,6 +96,17 @@ public final class Program: Sendable {
 
   /// Waits until the program's standard error contains `text`. Returns false if the program ends first.
   public func logs(_ text: String) -> Bool { error.waits(for: text) }
+
+  /// Waits until the program's output meets a condition, which is checked again whenever more of it arrives. Returns
+  /// false if the program ends first.
+  ///
+  /// ```swift
+  /// #expect(watch.prints { $0.count > 25 })
+  /// ```
+  public func prints(_ isMet: (_ lines: [String]) -> Bool) -> Bool { output.waits { isMet(lines) } }
+
+  /// Waits until the program's standard error meets a condition, as `prints`.
+  public func logs(_ isMet: (_ text: String) -> Bool) -> Bool { error.waits { isMet(standardError) } }
 
   /// Sends a signal to the program, unless its end has been seen. After that the number may belong to another process.
   public func send(_ signal: Int32) { status.withLock { if $0 == nil { kill(pid, signal) } } }
@@ -118,13 +129,28 @@ public final class Program: Sendable {
   /// - Parameter limit: the time after which the program is killed, so that it does not keep the whole run from ending
   @discardableResult
   public func wait(within limit: Duration = .seconds(240)) -> Int32 {
-    if !eventually(within: limit, { !isRunning }) {
+    if !ends(within: limit) {
       send(SIGKILL)
-      _ = eventually { !isRunning }
+      _ = ends(within: .seconds(180))
     }
     let raw = status.withLock { $0 } ?? SIGKILL
-    _ = eventually { !output.isOpen && !error.isOpen }
+    _ = output.waitsForEnd() && error.waitsForEnd()
     return raw & 0x7F == 0 ? raw >> 8 & 0xFF : -(raw & 0x7F)
+  }
+
+  /// Blocks until the program has ended. Returns false after the limit.
+  private func ends(within limit: Duration) -> Bool {
+    // A program whose end has been seen may have lost its number to another process.
+    let process = status.withLock { $0 == nil ? clinux_open_process(pid) : -1 }
+    guard process >= 0 else { return !isRunning }
+    defer { close(process) }
+    let clock = ContinuousClock()
+    let deadline = clock.now + limit
+    while isRunning, case let rest = deadline - clock.now, rest > .zero {
+      var event = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+      _ = poll(&event, 1, Int32(rest.components.seconds * 1000 + 1))
+    }
+    return !isRunning
   }
 
   public var isRunning: Bool {

@@ -21,7 +21,7 @@ public final class ScriptedCaster: Sendable {
     public var told: String { String(client.text.dropFirst(request.count)) }
     /// Waits for lines after the request. Returns false if the client disconnects first.
     public func receives(lines count: Int) -> Bool {
-      client.receives(lines: request.count { $0.isNewline } + count)
+      client.receives(lineCount: request.count { $0.isNewline } + count)
     }
     /// Whether the client has not disconnected.
     public var isOpen: Bool { client.isOpen }

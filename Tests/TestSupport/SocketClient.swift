@@ -84,8 +84,12 @@ public final class SocketClient: Sendable {
   /// Waits until `text` has arrived. Returns false if the other end closes first.
   public func receives(_ text: String) -> Bool { shared.arrived.waits(for: text) }
 
-  /// Waits until `count` lines have arrived. Returns false if the other end closes first.
-  public func receives(lines count: Int) -> Bool { shared.arrived.waits(forLines: count) }
+  /// Waits until the received text meets a condition, which is checked again after each arrival. Returns false if the
+  /// other end closes first.
+  public func receives(_ isMet: (_ text: String) -> Bool) -> Bool { shared.arrived.waits { isMet(text) } }
+
+  /// Waits until at least `count` lines have arrived. Returns false if the other end closes first.
+  public func receives(lineCount count: Int) -> Bool { shared.arrived.waits(forLines: count) }
 
   /// Waits until the other end has closed. Returns false after the limit of a test.
   public func waitsForEnd() -> Bool { shared.arrived.waitsForEnd() }
