@@ -79,7 +79,7 @@ enum Bench {
     // Swift's backtracer would resume a thread that received a fault signal from another process.
     let hub = HubProcess(board: boardFile(settings), environment: ["SWIFT_BACKTRACE=enable=no"])
     for line in [gpsLine, imuLine] {
-      _ = eventually { !line.isHigh }
+      _ = line.goesLow()
       line.restart()
     }
     return hub

@@ -26,13 +26,13 @@ extension HardwareInTheLoop {
         let subscribed = MonotonicClock().now
         let subscriber = Subscriber(hub)
         for line in [gpsLine, imuLine] {
-          #expect(eventually { line.rises.count == round })
+          #expect(line.waits { $0.rises.count == round })
           if let rise = line.rises.last { onDelays.append(rise - subscribed) }
         }
         let left = MonotonicClock().now
         subscriber.leave()
         for line in [gpsLine, imuLine] {
-          #expect(eventually { line.falls.count == round })
+          #expect(line.waits { $0.falls.count == round })
           if let fall = line.falls.last { offDelays.append(fall - left) }
         }
       }
@@ -73,7 +73,7 @@ extension HardwareInTheLoop {
     @Test(arguments: Ending.allCases) func `the power is off when the hub has ended`(_ ending: Ending) {
       let hub = Bench.hub(.init(idleTimeout: 5))
       let subscriber = Subscriber(hub)
-      #expect(eventually { subscriber.states.contains { $0.mode == "fused" } })
+      #expect(subscriber.receives { $0.mode == "fused" })
       #expect(gpsLine.isHigh && imuLine.isHigh)
       let ended = MonotonicClock().now
       ending.apply(to: hub)
@@ -84,7 +84,7 @@ extension HardwareInTheLoop {
       // The unit's ExecStopPost= runs this command after every end.
       let safe = Program(["safe", hub.boardFile])
       #expect(safe.wait() == 0, "\(safe.standardError)")
-      #expect(eventually { !gpsLine.isHigh && !imuLine.isHigh })
+      #expect(gpsLine.goesLow() && imuLine.goesLow())
       if let fall = gpsLine.falls.last {
         Bench.saw("\(ending.rawValue): exit \(code), lines low \(Bench.milliseconds(fall - ended)) after it")
       }
@@ -93,12 +93,12 @@ extension HardwareInTheLoop {
     @Test func `lines that a killed hub left on go off even if the board file has changed`() {
       let hub = Bench.hub(.init(idleTimeout: 5))
       let subscriber = Subscriber(hub)
-      #expect(eventually { subscriber.states.contains { $0.mode == "fused" } })
+      #expect(subscriber.receives { $0.mode == "fused" })
       #expect(hub.stop(SIGKILL) == -SIGKILL)
       HubProcess.write("{ name: \"nothing\" }", to: hub.boardFile)
       let safe = Program(["safe", "--socket", hub.socket, hub.boardFile])
       #expect(safe.wait() == 0, "\(safe.standardError)")
-      #expect(eventually { !gpsLine.isHigh && !imuLine.isHigh })
+      #expect(gpsLine.goesLow() && imuLine.goesLow())
       Bench.saw("killed, with another board file: lines low after sensorhub safe")
     }
 
@@ -118,40 +118,41 @@ extension HardwareInTheLoop {
       var settings = Bench.Settings()
       if cancellation == .clientLeavesWhileSettling { settings.settleMilliseconds = 5000 }
       let hub = Bench.hub(settings)
-      let isOn = { gpsLine.isHigh && imuLine.isHigh }
+      let areSwitchedOn = { gpsLine.goesHigh() && imuLine.goesHigh() }
       switch cancellation {
       case .clientCloses, .clientLeavesWhileSettling:
         let subscriber = Subscriber(hub)
-        #expect(eventually { isOn() })
+        #expect(areSwitchedOn())
         subscriber.leave()
       case .clientDies:
         let watch = hub.watch()
-        #expect(eventually { isOn() })
+        #expect(areSwitchedOn())
         watch.send(SIGKILL)
         watch.wait()
       case .clientLeavesWhileTheReceiverIsSilent:
         Bench.board.receiver.setMuted(true)
         defer { Bench.board.receiver.setMuted(false) }
         let subscriber = Subscriber(hub)
-        #expect(eventually { isOn() })
+        #expect(areSwitchedOn())
         subscriber.leave()
-        #expect(eventually { !gpsLine.isHigh })
+        #expect(gpsLine.goesLow())
       case .boardIsReadAgain:
         let subscriber = Subscriber(hub)
-        #expect(eventually { isOn() })
+        #expect(areSwitchedOn())
         HubProcess.write("{ name: \"nothing\" }", to: hub.boardFile)
         hub.program.send(SIGHUP)
-        #expect(eventually { !isOn() })
+        #expect(gpsLine.goesLow() && imuLine.goesLow())
         subscriber.leave()
       case .allLeaveAtOnce:
         let subscribers = (0..<20).map { _ in Subscriber(hub) }
         // Waits until the hub has accepted each subscriber: one that is still queued would wake the devices again.
-        #expect(eventually { isOn() && subscribers.allSatisfy { $0.lineCount > 0 } })
+        #expect(areSwitchedOn() && subscribers.allSatisfy { $0.receives(lineCount: 1) })
         for subscriber in subscribers { subscriber.leave() }
       }
       // The limit is shorter than the settling time of the devices.
       let limit = Duration.seconds(cancellation == .clientLeavesWhileSettling ? 4 : 60)
-      #expect(eventually(within: limit) { !gpsLine.isHigh && !imuLine.isHigh && hub.openDevices.isEmpty })
+      #expect(gpsLine.goesLow(within: limit) && imuLine.goesLow(within: limit))
+      #expect(eventually(within: limit) { hub.openDevices.isEmpty })
       Bench.saw("\(cancellation.rawValue): \(gpsLine.rises.count) rise, \(gpsLine.falls.count) fall")
       #expect(hub.stop() == 0)
     }
@@ -159,10 +160,10 @@ extension HardwareInTheLoop {
     @Test func `clients that overlap cause no power cycle`() {
       let hub = Bench.hub()
       var present = Subscriber(hub)
-      #expect(eventually { present.states.contains { $0.mode == "fused" } })
+      #expect(present.receives { $0.mode == "fused" })
       for _ in 0..<30 {
         let next = Subscriber(hub)
-        #expect(eventually { next.lineCount > 0 })
+        #expect(next.receives(lineCount: 1))
         present.leave()
         present = next
       }
@@ -177,17 +178,17 @@ extension HardwareInTheLoop {
     func `a request for attitudes leaves the receiver off, one for positions the IMU, and each line switches once`() {
       let hub = Bench.hub()
       let level = Subscriber(hub, parts: ["attitude", "rates"])
-      #expect(eventually { level.states.contains { $0.rates != nil } })
+      #expect(level.receives { $0.rates != nil })
       #expect(gpsLine.all.isEmpty && imuLine.rises.count == 1)
       let map = Subscriber(hub, parts: ["position"])
-      #expect(eventually { level.states.contains { $0.position != nil } })
+      #expect(level.receives { $0.position != nil })
       level.leave()
-      #expect(eventually { imuLine.falls.count == 1 })
+      #expect(imuLine.waits { $0.falls.count == 1 })
       map.forget()
-      #expect(eventually { map.states.contains { $0.position != nil } })
+      #expect(map.receives { $0.position != nil })
       #expect(gpsLine.falls.isEmpty)
       map.leave()
-      #expect(eventually { gpsLine.falls.count == 1 })
+      #expect(gpsLine.waits { $0.falls.count == 1 })
       #expect(gpsLine.rises.count == 1 && imuLine.rises.count == 1 && imuLine.falls.count == 1)
       Bench.saw("an attitude, then a position beside it, then that alone: 1 rise and 1 fall each, none for the other")
       #expect(hub.stop() == 0)
@@ -197,7 +198,7 @@ extension HardwareInTheLoop {
       let hub = Bench.hub(.init(idleTimeout: 2))
       for _ in 0..<5 {
         let subscriber = Subscriber(hub)
-        #expect(eventually { subscriber.lineCount > 0 })
+        #expect(subscriber.receives(lineCount: 1))
         subscriber.leave()
         #expect(eventually { hub.devicesNow.devices.allSatisfy { $0.power == "lingering" } })
       }
@@ -210,9 +211,9 @@ extension HardwareInTheLoop {
       let hub = Bench.hub(.init(minimumOn: 1, minimumOff: 1))
       for _ in 0..<2 {
         let subscriber = Subscriber(hub)
-        #expect(eventually { gpsLine.isHigh })
+        #expect(gpsLine.goesHigh())
         subscriber.leave()
-        #expect(eventually { !gpsLine.isHigh })
+        #expect(gpsLine.goesLow())
       }
       // The shortest and longest possible durations, given the times at which the line was read.
       let changes = gpsLine.all
@@ -234,10 +235,10 @@ extension HardwareInTheLoop {
         #expect(hub.openDevices.isEmpty)
         let sentences = hub.devicesNow["gps"].counters["sentences"] ?? 0
         let subscriber = Subscriber(hub)
-        #expect(eventually { subscriber.states.contains { $0.position != nil } })
+        #expect(subscriber.receives { $0.position != nil })
         #expect(hub.openDevices.contains { $0.contains("/dev/pts/") || $0.contains("/dev/tty") })
         subscriber.leave()
-        #expect(eventually { !gpsLine.isHigh })
+        #expect(gpsLine.goesLow())
         // The port must be closed before the supply is switched off, because a receiver must not be powered through
         // its data lines. The IMU's bus may still be open.
         #expect(!hub.openDevices.contains { $0.contains("/dev/pts/") || $0.contains("/dev/tty") })

@@ -28,6 +28,12 @@ final class Subscriber: Sendable {
   func forget() { client.forget() }
   var lineCount: Int { client.lineCount }
 
+  /// Waits until at least `count` lines have arrived. Returns false if the hub closes first.
+  func receives(lineCount count: Int) -> Bool { client.receives(lineCount: count) }
+
+  /// Waits until a state meets a condition. Returns false if the hub closes first.
+  func receives(_ isMet: (State) -> Bool) -> Bool { client.receives { _ in states.contains(where: isMet) } }
+
   /// The states received until now.
   var states: [State] {
     client.bytes.split(separator: 10).compactMap { try? JSONDecoder().decode(State.self, from: Data($0)) }

@@ -12,6 +12,8 @@ public final class LineHistory: Sendable {
   }
 
   private let changes = Guarded([Change]())
+  /// The signals of the threads that wait for a change.
+  private let waiting = Guarded([WakeSignal]())
   private let stop = StopSignal()
 
   /// The interval at which a line that may change is read.
@@ -57,7 +59,7 @@ public final class LineHistory: Sendable {
         let now = level()
         if now != last {
           last = now
-          self?.changes.withLock { $0.append(Change(at: MonotonicClock().now, after: lookedAt, level: now)) }
+          self?.append(Change(at: MonotonicClock().now, after: lookedAt, level: now))
           onChange(now)
         }
         lookedAt = before
@@ -68,6 +70,34 @@ public final class LineHistory: Sendable {
   }
 
   deinit { stop.set() }
+
+  private func append(_ change: Change) {
+    changes.withLock { $0.append(change) }
+    waiting.withLock { for signal in $0 { signal.raise() } }
+  }
+
+  /// Blocks until the history meets a condition, which is checked at once and again after each change. Returns false
+  /// after the limit, which delays only tests that fail.
+  public func waits(within limit: Duration = .seconds(180), until isMet: (LineHistory) -> Bool) -> Bool {
+    let clock = MonotonicClock()
+    let deadline = clock.now + limit
+    let signal = WakeSignal()
+    waiting.withLock { $0.append(signal) }
+    defer { waiting.withLock { $0.removeAll { $0 === signal } } }
+    while true {
+      signal.clear()
+      if isMet(self) { return true }
+      let rest = deadline - clock.now
+      guard rest > .zero else { return false }
+      _ = Poller(stop: -1).wait(for: signal.fileDescriptor, atMost: rest)
+    }
+  }
+
+  /// Blocks until the line is high.
+  public func goesHigh() -> Bool { waits { $0.isHigh } }
+
+  /// Blocks until the line is low. Returns false after the limit.
+  public func goesLow(within limit: Duration = .seconds(180)) -> Bool { waits(within: limit) { !$0.isHigh } }
 
   public var all: [Change] { changes.withLock { $0 } }
   public var isHigh: Bool { all.last?.level ?? false }
