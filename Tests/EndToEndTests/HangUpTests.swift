@@ -35,7 +35,13 @@ final class HangUpTests {
     return "sh -c 'echo $$ >\(folder)/pid; exec \(prefix) \(run) >\(folder)/output 2>>\(folder)/log'"
   }
 
-  private func waitUntilItReads() { #expect(eventually { log.contains("fused  ") }, "\(log)") }
+  /// Blocks until the hub's files, or those of its shell, meet a condition.
+  private func waits(_ isMet: () -> Bool) -> Bool { FileChanges.wait(in: folder, until: isMet) }
+
+  private func waitUntilItReads() { #expect(waits { log.contains("fused  ") }, "\(log)") }
+
+  /// Blocks until the hub has ended, which is not this process's child.
+  private func ends() -> Bool { pid.map { ProcessEnd.wait(for: $0) } ?? false }
 
   /// Whether a SIGHUP has reached the hub, and not its code yet. A second one would be merged with it.
   private var hasPendingHangUp: Bool {
@@ -48,7 +54,7 @@ final class HangUpTests {
   private func readAgain() {
     #expect(eventually { !hasPendingHangUp })
     if let pid { kill(pid, SIGHUP) }
-    #expect(eventually { log.contains("board 'test' reloaded") }, "\(log)")
+    #expect(waits { log.contains("board 'test' reloaded") }, "\(log)")
     #expect(isRunning)
   }
 
@@ -57,7 +63,7 @@ final class HangUpTests {
     waitUntilItReads()
     readAgain()
     terminal.close()
-    #expect(eventually { !isRunning })
+    #expect(ends())
     #expect(log.contains("stopped; all power lines are off"), "\(log)")
   }
 
@@ -67,7 +73,7 @@ final class HangUpTests {
     waitUntilItReads()
     readAgain()
     terminal.close()
-    #expect(eventually { !isRunning })
+    #expect(ends())
     #expect(log.contains("stopped; all power lines are off"), "\(log)")
   }
 
@@ -76,11 +82,11 @@ final class HangUpTests {
     terminal.type(command() + " & disown -h; echo >\(folder)/let-go")
     waitUntilItReads()
     // Until then the process ends with the shell, however far it has started.
-    #expect(eventually { access(folder + "/let-go", F_OK) == 0 })
+    #expect(waits { access(folder + "/let-go", F_OK) == 0 })
     terminal.close()
     readAgain()
     if let pid { kill(pid, SIGTERM) }
-    #expect(eventually { !isRunning })
+    #expect(ends())
   }
 
   @Test func `a hub under nohup survives its terminal`() {
@@ -92,7 +98,7 @@ final class HangUpTests {
     #expect(!log.contains("reloaded"))
     readAgain()
     if let pid { kill(pid, SIGTERM) }
-    #expect(eventually { !isRunning })
+    #expect(ends())
     // The file was read once: the signal from the terminal had no effect, however late it came.
     #expect(log.split(separator: "reloaded", omittingEmptySubsequences: false).count == 2, "\(log)")
     #expect(log.contains("stopped; all power lines are off"), "\(log)")

@@ -31,14 +31,21 @@ import Testing
     threading.Event().wait()
     """
 
+  /// Blocks until an impostor listens at both sockets.
+  private func listens() -> Bool {
+    FileChanges.wait(in: temporary.path) {
+      Set(Files.names(in: temporary.path)).isSuperset(of: ["hub.sock", "devices.sock"])
+    }
+  }
+
   @Test func `a client drops a hub's endless line long before it fills the memory`() {
     let impostor = Program(["python3", "-c", ImpostorHubTests.script, temporary.path], path: "/usr/bin/env")
-    #expect(eventually { Set(Files.names(in: temporary.path)).isSuperset(of: ["hub.sock", "devices.sock"]) })
+    #expect(listens())
     for (index, command) in ["devices", "watch"].enumerated() {
       let program = Program([command, "--socket", "\(temporary.path)/hub.sock"])
       #expect(program.wait() == 69, "\(program.standardError)")
       #expect(program.standardError.contains("the hub closed the connection"), "\(program.standardError)")
-      #expect(eventually { impostor.lines.count > index })
+      #expect(impostor.prints { $0.count > index })
     }
     for line in impostor.lines { #expect((Int(line.prefix { $0.isNumber }) ?? .max) < 256, "\(line)") }
     impostor.send(SIGKILL)
@@ -74,9 +81,9 @@ import Testing
 
   @Test func `a watch shows states even if the hub does not answer about its devices`() {
     let impostor = Program(["python3", "-c", ImpostorHubTests.silentScript, temporary.path], path: "/usr/bin/env")
-    #expect(eventually { Set(Files.names(in: temporary.path)).isSuperset(of: ["hub.sock", "devices.sock"]) })
+    #expect(listens())
     let watch = Program(["watch", "--json", "--socket", "\(temporary.path)/hub.sock"])
-    #expect(eventually { watch.standardOutput.contains("impostor") }, "\(watch.standardError)")
+    #expect(watch.prints("impostor"), "\(watch.standardError)")
     watch.send(SIGTERM)
     watch.wait()
     impostor.send(SIGKILL)
@@ -84,7 +91,7 @@ import Testing
 
   @Test func `a command that asks a hub once does not wait for ever for a hub that never answers`() {
     let impostor = Program(["python3", "-c", ImpostorHubTests.muteScript, temporary.path], path: "/usr/bin/env")
-    #expect(eventually { Set(Files.names(in: temporary.path)).isSuperset(of: ["hub.sock", "devices.sock"]) })
+    #expect(listens())
     let commands = [["devices"], ["devices", "--json"], ["verify"], ["release"], ["fence", "list"]]
     let programs = commands.map { Program($0 + ["--socket", "\(temporary.path)/hub.sock"]) }
     for program in programs {

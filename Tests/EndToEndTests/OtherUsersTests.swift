@@ -76,7 +76,7 @@ final class OtherUsersTests {
     #expect(chmod("\(folder)/victim", 0o600) == 0)
     let swap = "while :; do ln -sfn \(folder)/victim \(shared)/hub.sock~; done"
     let racer = OtherUser.program(["-c", swap], path: "/bin/sh", readsAll: false)
-    #expect(eventually { OtherUser.mode(of: "\(shared)/hub.sock~") != 0 }, "\(racer.standardError)")
+    #expect(FileChanges.wait(in: shared) { OtherUser.mode(of: "\(shared)/hub.sock~") != 0 }, "\(racer.standardError)")
     for _ in 0..<25 {
       let hub = Program(["run", "--socket", "\(shared)/hub.sock"])
       #expect(
@@ -262,7 +262,7 @@ final class OtherUsersTests {
     }
     func isRecorded(_ name: String) -> Bool { ((try? Files.bytes(of: "\(folder)/\(name).mcap")) ?? []).count > 8 }
     let programs = ["one", "two"].map(record)
-    #expect(eventually { isRecorded("one") && isRecorded("two") })
+    #expect(FileChanges.wait(in: folder) { isRecorded("one") && isRecorded("two") })
     let third = record("three")
     #expect(third.wait() == 69 && third.standardError.contains("has 2 of 4"), "\(third.standardError)")
     let own = Program([

@@ -1,5 +1,7 @@
 import CLinux
 import Glibc
+import HardwareIO
+import MonotonicTime
 import TestSupport
 
 /// A client that connects from a chosen address of this machine, as if from another machine. It has no thread of its
@@ -54,13 +56,26 @@ final class Peer {
 
   /// Waits until `text` has arrived. Returns false if the other end closes first.
   func receives(_ text: String) -> Bool {
-    var isThere = false
-    _ = eventually {
+    waits { String(decoding: received, as: UTF8.self).contains(text) }
+  }
+
+  /// Waits until the other end has closed the connection. Returns false after the limit of a test.
+  func waitsForEnd() -> Bool {
+    _ = waits { false }
+    return hasEnded
+  }
+
+  /// Reads until a condition holds. Returns false if the other end closes first, or after the limit.
+  private func waits(until isMet: () -> Bool) -> Bool {
+    let clock = MonotonicClock()
+    let deadline = clock.now + .seconds(180)
+    while true {
       look()
-      isThere = String(decoding: received, as: UTF8.self).contains(text)
-      return isThere || hasEnded
+      if isMet() { return true }
+      let rest = deadline - clock.now
+      guard !hasEnded, rest > .zero else { return false }
+      _ = Poller(stop: -1).wait(for: descriptor, atMost: rest)
     }
-    return isThere
   }
 
   /// Whether the other end has not closed the connection.

@@ -42,6 +42,13 @@ import Testing
     names.indices.contains(index) ? try? Recorded("\(folder)/\(names[index])") : nil
   }
 
+  /// Blocks until the first recording meets a condition, which is checked again after each write.
+  private func records(_ isMet: (Recorded) -> Bool) -> Bool {
+    FileChanges.wait(in: root, folder) { recorded().map(isMet) ?? false }
+  }
+
+  private func recordsStates(_ count: Int) -> Bool { records { ($0.messages["/state"]?.count ?? 0) > count } }
+
   private struct Stamp: Decodable { var monotonic: Double }
 
   private func byStamp(_ states: [String]) -> [Double: String] {
@@ -52,14 +59,14 @@ import Testing
 
   @Test func `awake devices are recorded completely, and sleeping ones are not recorded`() throws {
     let hub = HubProcess(board: board())
-    #expect(eventually { hub.program.standardError.contains("state on") && hub.isOff })
+    #expect(hub.comesToRest())
     #expect(names.isEmpty)
     let client = SocketClient(path: hub.socket)
     client.send("{\"rateHz\": 1000}\n")
     #expect(client.receives("\"mode\":\"fused\""))
     let served = client.lineCount
-    #expect(eventually { client.lineCount > served + 60 })
-    #expect(eventually { (self.recorded()?.messages["/fix"]?.count ?? 0) > 5 })
+    #expect(client.receives(lineCount: served + 61))
+    #expect(records { ($0.messages["/fix"]?.count ?? 0) > 5 })
     // The recorder only observed.
     #expect(hub.devicesNow["gps"].holders.allSatisfy { !$0.contains("recorder") })
     client.leave()
@@ -109,7 +116,7 @@ import Testing
   @Test func `the recording of a killed hub is completed by the next one`() throws {
     let hub = HubProcess(board: board())
     let client = SocketClient(path: hub.socket)
-    #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > 10 })
+    #expect(recordsStates(10))
     let before = recorded()?.texts("/state") ?? []
     #expect(hub.stop(SIGKILL) != 0)
     client.leave()
@@ -129,7 +136,7 @@ import Testing
     #expect(hub.logs("recording stopped"))
     #expect(client.receives("\"mode\":\"fused\""))
     let served = client.lineCount
-    #expect(eventually { client.lineCount > served + 40 })
+    #expect(client.receives(lineCount: served + 41))
     client.leave()
     #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
@@ -138,18 +145,18 @@ import Testing
 
   @Test func `a recorder with the key wakes keeps the devices awake, and a reload ends only what has changed`() throws {
     let hub = HubProcess(board: board(", wakes: true"))
-    #expect(
-      eventually { ["gps", "imu"].allSatisfy { hub.devicesNow[$0].holders.contains { $0.hasPrefix("recorder") } } })
-    #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > 5 })
+    #expect(recordsStates(5))
+    for id in ["gps", "imu"] { #expect(hub.devicesNow[id].holders.contains { $0.hasPrefix("recorder") }) }
     HubProcess.write(board(", wakes: true").replacing("\"vehicle\"", with: "\"free\""), to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(hub.logs("reloaded"))
     let states = recorded()?.messages["/state"]?.count ?? 0
-    #expect(eventually { (self.recorded()?.messages["/state"]?.count ?? 0) > states + 5 })
+    #expect(recordsStates(states + 5))
     #expect(names.count == 1)
     HubProcess.write(HubProcess.simulatedBoard(""), to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { hub.isOff && self.recorded()?.isWhole == true })
+    #expect(hub.comesToRest())
+    #expect(records(\.isWhole))
     try MCAPReader(path: "\(folder)/\(names[0])").check()
     #expect(hub.stop() == 0)
   }

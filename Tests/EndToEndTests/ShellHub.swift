@@ -21,7 +21,8 @@ final class ShellHub {
         "-c", script, "sh", Program.sensorhub, "run", "--socket", folder + "/hub.sock", "--board",
         folder + "/board.json5",
       ], path: "/bin/sh", environment: ["FOLDER=\(folder)", "STATE_DIRECTORY=\(folder)/state"])
-    _ = eventually { access(socket, F_OK) == 0 || !program.isRunning }
+    // The log may not be readable, so the socket shows that the hub is there.
+    _ = FileChanges.wait(in: folder) { access(socket, F_OK) == 0 }
   }
 
   deinit {
@@ -33,7 +34,7 @@ final class ShellHub {
   var devices: HubProcess.Devices? {
     guard access(folder + "/devices.sock", F_OK) == 0 else { return nil }
     let client = SocketClient(path: folder + "/devices.sock")
-    _ = eventually { !client.isOpen }
+    _ = client.waitsForEnd()
     return try? JSONDecoder().decode(HubProcess.Devices.self, from: Data(client.bytes))
   }
 

@@ -7,6 +7,7 @@ import Testing
 final class TerminalSession {
   private static let count = Guarded(0)
   private let name: String
+  private let temporary = TemporaryFolder("terminal")
   private var isOpen = true
 
   /// - Parameter command: a shell command
@@ -21,6 +22,7 @@ final class TerminalSession {
       run(["new-session", "-d", "-s", name, "-x", "\(columns)", "-y", "\(rows)", command]).wait() == 0
     }
     #expect(isThere, "tmux opens no window")
+    tmux(["pipe-pane", "-t", name, "cat >> '\(temporary.path)/output'"])
   }
 
   deinit { close() }
@@ -32,6 +34,12 @@ final class TerminalSession {
   var rows: [String] {
     let rows = screen.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     return rows.lastIndex { !$0.isEmpty }.map { Array(rows[...$0]) } ?? []
+  }
+
+  /// Blocks until the visible rows meet a condition, which is checked again whenever a program has written to the
+  /// terminal.
+  func shows(_ isMet: (_ rows: [String]) -> Bool) -> Bool {
+    FileChanges.wait(in: temporary.path) { isMet(rows) }
   }
 
   func resize(columns: Int, rows: Int) {

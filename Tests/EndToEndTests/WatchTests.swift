@@ -22,68 +22,55 @@ import Testing
   /// Waits until the panel has been redrawn some times.
   private func waitUntilItHasMoved(_ terminal: TerminalSession) {
     var seen: Set<String> = []
-    let isComplete = eventually {
-      let rows = terminal.rows
+    let isComplete = terminal.shows { rows in
       if rows.first?.hasPrefix("mode          fused") == true { seen.insert(rows.joined(separator: "\n")) }
       return seen.count > 8
     }
     #expect(isComplete, "\(terminal.screen) \(hub.program.standardError)")
   }
 
-  @Test(arguments: [120, 60, 40, 20])
-  func `each part of the state has its own row, however narrow the terminal is`(_ columns: Int) {
-    let terminal = watch(columns: columns, rows: 24)
-    // All names are shown, and nothing is left of an earlier frame.
-    #expect(eventually { names(terminal.rows) == WatchTests.names }, "\(terminal.screen)")
-    waitUntilItHasMoved(terminal)
-    #expect(eventually { names(terminal.rows) == WatchTests.names }, "\(terminal.screen)")
-    terminal.close()
-    #expect(hub.stop() == 0)
-  }
-
-  @Test func `a low terminal shows the first parts, and how many more there are`() {
-    let terminal = watch(columns: 60, rows: 8)
-    waitUntilItHasMoved(terminal)
+  @Test func `each part of the state has its own row in a narrow terminal, and a low one shows how many it lacks`() {
+    let terminals = [120, 60, 40, 20].map { watch(columns: $0, rows: 24) }
+    for terminal in terminals {
+      // All names are shown, and nothing is left of an earlier frame.
+      #expect(terminal.shows { names($0) == WatchTests.names }, "\(terminal.screen)")
+      waitUntilItHasMoved(terminal)
+      #expect(terminal.shows { names($0) == WatchTests.names }, "\(terminal.screen)")
+      terminal.close()
+    }
+    let low = watch(columns: 60, rows: 8)
+    waitUntilItHasMoved(low)
     let shown = ["mode", "position", "altitude", "speed", "roll,", "heading", "…"]
-    #expect(
-      eventually { names(terminal.rows) == shown && terminal.rows.last == "… 3 more lines" }, "\(terminal.screen)")
-    terminal.close()
+    #expect(low.shows { names($0) == shown && $0.last == "… 3 more lines" }, "\(low.screen)")
+    low.close()
     #expect(hub.stop() == 0)
   }
 
   @Test func `a resized terminal is redrawn at once, without a new state`() throws {
     let awake = hub.watch()
     // The next state would come in 100 s, so the first one must be complete.
-    #expect(
-      eventually {
-        HubProcess.states(awake).last?.mode == "fused"
-          && ["position", "velocity", "attitude", "air", "supply", "fix"].allSatisfy {
-            awake.lines.last?.contains("\"\($0)\":{") == true
-          }
-      }, "\(awake.lines.last ?? "")")
+    let isComplete = awake.prints { lines in
+      guard let last = lines.last, last.contains("\"mode\":\"fused\"") else { return false }
+      return ["position", "velocity", "attitude", "air", "supply", "fix"].allSatisfy { last.contains("\"\($0)\":{") }
+    }
+    #expect(isComplete, "\(awake.lines.last ?? "")")
     let terminal = watch("--rate 0.01", columns: 56, rows: 24)
-    // The panel is compared once it is complete, and not while it is drawn.
-    var narrow: [String] = []
-    #expect(
-      eventually {
-        let before = narrow
-        narrow = terminal.rows
-        return names(narrow) == WatchTests.names && narrow == before
-      }, "\(terminal.screen)")
+    // The panel is compared once it is complete, and not while it is drawn: the last row is drawn last.
+    #expect(terminal.shows { names($0) == WatchTests.names && terminal.rows == $0 }, "\(terminal.screen)")
+    let narrow = terminal.rows
     try #require(narrow.count == WatchTests.names.count)
     #expect(!narrow[1].contains("ago"))
     terminal.resize(columns: 120, rows: 24)
-    let isWide = eventually {
-      let wide = terminal.rows
-      return wide.count == narrow.count && zip(wide, narrow).allSatisfy { $0.hasPrefix($1) }
+    let isWide = terminal.shows { wide in
+      wide.count == narrow.count && zip(wide, narrow).allSatisfy { $0.hasPrefix($1) }
         && wide[1].hasSuffix(" s ago)")
     }
     #expect(isWide, "\(terminal.screen)")
     // The terminal is resized again: from wide to narrow and from high to low.
     terminal.resize(columns: 56, rows: 24)
-    #expect(eventually { terminal.rows == narrow }, "\(terminal.screen)")
+    #expect(terminal.shows { $0 == narrow }, "\(terminal.screen)")
     terminal.resize(columns: 56, rows: 6)
-    #expect(eventually { terminal.rows == narrow[..<4] + ["… 5 more lines"] }, "\(terminal.screen)")
+    #expect(terminal.shows { $0 == narrow[..<4] + ["… 5 more lines"] }, "\(terminal.screen)")
     terminal.close()
     awake.send(SIGINT)
     awake.wait()
@@ -97,9 +84,8 @@ import Testing
       /^altitude      -?\d+\.\d m above sea level ±\d+\.\d+ m$/,
       /^roll, pitch   -?\d+\.\d°, -?\d+\.\d° ±\d+\.\d+°  \(/, /^heading       \d{3}° ±\d+\.\d+°$/,
     ]
-    let isComplete = eventually {
-      let rows = terminal.rows
-      return expected.allSatisfy { line in rows.contains { $0.contains(line) } }
+    let isComplete = terminal.shows { rows in
+      expected.allSatisfy { line in rows.contains { $0.contains(line) } }
     }
     #expect(isComplete, "\(terminal.screen)")
     terminal.close()
@@ -107,7 +93,7 @@ import Testing
     let piped = hub.watch([])
     let line = /N [0-9.]+ E ±\d+\.\d+ m .* roll [-+]\d+\.\d° pitch [-+]\d+\.\d° ±\d+\.\d+° heading \d{3}° ±\d+\.\d+°/
     #expect(
-      eventually { piped.lines.contains { $0.contains(line) } }, "\(piped.lines.last ?? "") \(piped.standardError)")
+      piped.prints { $0.last?.contains(line) == true }, "\(piped.lines.last ?? "") \(piped.standardError)")
     piped.send(SIGINT)
     piped.wait()
     #expect(hub.stop() == 0)
