@@ -220,6 +220,7 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "CLinux", "Fusion", "HardwareIO", "MCAP", "MonotonicTime", "Outputs", "Simulation", "TestSupport", "sensorhub",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: strict),
     .testTarget(name: "SoakTests", dependencies: ["Soak", "TestSupport", "sensorhub"], swiftSettings: strict),

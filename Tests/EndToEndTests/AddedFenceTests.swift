@@ -1,43 +1,28 @@
+import ArgumentParser
 import TestSupport
 import Testing
 
+@testable import sensorhub
+
 /// Fences that are added while the hub runs, as programs and people do it.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct AddedFenceTests {
-  private let http = SocketClient.freePort()
-
-  private func post(_ json: String, _ headers: [String] = []) -> HTTPAnswer {
-    HTTPAnswer(http, "POST", "/fences", ["Content-Length: \(json.utf8.count)"] + headers, body: json)
-  }
-
-  @Test func `a fence can be added and removed over HTTP and by a command`() {
-    let hub = HubProcess(
-      board: HubProcess.simulatedBoard("http: { port: \(http) }, fences: { yard: { circle: [54.4, 10.2, 100] } }"))
-    #expect(eventually { hub.program.standardError.contains("dashboard on") })
+  @Test func `a fence can be added, listed and removed by a command`() {
+    let hub = HubProcess(board: HubProcess.simulatedBoard("fences: { yard: { circle: [54.4, 10.2, 100] } }"))
     func fence(_ arguments: String...) -> Program {
       let program = Program(["fence"] + arguments + ["--socket", hub.socket])
       program.wait()
       return program
     }
-    let foreign = post(#"{"name": "anchor", "radiusMetres": 40}"#, ["Origin: http://evil.example"])
-    #expect(foreign.status == 403)
-    let wrong = post(#"{"name": "anchor", "radius": 40}"#)
-    #expect(wrong.status == 400 && wrong.body.contains("did you mean 'radiusMetres'?"), "\(wrong.body)")
-    #expect(post(#"{"name": "yard", "radiusMetres": 40, "latitude": 54, "longitude": 10}"#).status == 409)
-    let added = post(#"{"name": "anchor", "radiusMetres": 200, "latitude": 54.3721, "longitude": 10.1573}"#)
-    #expect(added.status == 201 && added.body.contains(#""added":true,"kept":true"#), "\(added.head)\(added.body)")
-    #expect(HTTPAnswer(http, "GET", "/fences").body.contains(#""added":true"#))
+    // The fence is around the board. The receiver is woken for it.
+    let here = fence("add", "berth", "--here", "80")
+    #expect(here.standardOutput.hasPrefix("fence berth: 80 m around "), "\(here.standardError)")
+    let added = fence("add", "anchor", "--at", "54.3721,10.1573", "--radius", "200")
+    #expect(added.wait() == 0, "\(added.standardError)")
     let list = fence("list")
     #expect(list.standardOutput.contains("yard: ") && list.standardOutput.contains("set in the board file"))
     #expect(list.standardOutput.contains("200 m around 54.372100, 10.157300; added"), "\(list.standardOutput)")
-    // The fence is around the board. By now the receiver is awake for others, or it is woken.
-    let here = fence("add", "berth", "--here", "80")
-    #expect(here.standardOutput.hasPrefix("fence berth: 80 m around "), "\(here.standardError)")
     #expect(fence("remove", "yard").standardError.contains("is set in the board file"))
     #expect(fence("remove", "berth").standardOutput == "fence berth: removed\n")
-    #expect(HTTPAnswer(http, "DELETE", "/fences/anchor").status == 200)
-    let gone = HTTPAnswer(http, "DELETE", "/fences/anchor")
-    #expect(gone.status == 404 && gone.body.contains("none was added"), "\(gone.body)")
-    #expect(!HTTPAnswer(http, "GET", "/fences").body.contains(#""added":true"#))
     #expect(hub.stop() == 0)
   }
 
@@ -47,7 +32,9 @@ import Testing
     (["add", "a\"b", "--here", "40"], "the name must have"),
   ])
   func `the fence command reports the missing argument`(_ arguments: [String], _ message: String) {
-    let program = Program(["fence"] + arguments)
-    #expect(program.wait() == 64 && program.standardError.contains(message), "\(program.standardError)")
+    let error = #expect(throws: (any Error).self) { _ = try SensorHub.parseAsRoot(["fence"] + arguments) }
+    guard let error else { return }
+    #expect(SensorHub.exitCode(for: error).rawValue == 64)
+    #expect(SensorHub.fullMessage(for: error).contains(message), "\(SensorHub.fullMessage(for: error))")
   }
 }

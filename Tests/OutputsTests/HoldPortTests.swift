@@ -1,0 +1,135 @@
+import FoundationEssentials
+import Hub
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// Holds by several callers that know nothing of each other, over a web port.
+@Suite(.timeLimit(.minutes(10))) struct HoldPortTests {
+  private let web = WebPort()
+  private let hub: ServedHub
+
+  private struct Hold: Decodable {
+    var id, device: String
+    var seconds: Double
+  }
+
+  private struct Holds: Decodable {
+    struct Entry: Decodable {
+      var device, holder, holderId: String
+      var seconds: Double
+    }
+    var holds: [Entry]
+  }
+
+  init() throws { hub = try ServedHub(board: HubProcess.simulatedBoard(web.section)) }
+
+  private func post(_ path: String) -> WebPort.Answer { web.ask("POST", path) }
+
+  private func hold(_ path: String) throws -> Hold {
+    try JSONDecoder().decode(Hold.self, from: Data(post(path).body.utf8))
+  }
+
+  private var holds: [Holds.Entry] {
+    get throws { try JSONDecoder().decode(Holds.self, from: Data(web.ask("GET", "/holds").body.utf8)).holds }
+  }
+
+  @Test func `a hold keeps only its device awake, for the stated time`() async throws {
+    let long = try hold("/devices/imu/hold?for=600")
+    #expect(long.device == "imu" && long.seconds == 600)
+    #expect(hub.shows("imu") { $0.power == .tracking })
+    #expect(try hub.device("imu").holders == ["held for 127.0.0.1"])
+    #expect(try hub.device("gps").wakes == 0)
+    let entry = try #require(try holds.first)
+    #expect(entry.device == "imu" && entry.holder == "held for 127.0.0.1" && entry.seconds < 600 && entry.seconds > 0)
+    #expect(try hub.device("imu").holderIDs.map(\.description) == [entry.holderId])
+    // The hold ends by itself, not before its time.
+    let before = try hub.device("imu").onTime
+    let short = try hold("/devices/imu/hold?for=1")
+    #expect(short.device == "imu" && short.seconds == 1)
+    #expect(post("/devices/imu/release?hold=\(long.id)").status == 200)
+    #expect(hub.comesToRest())
+    #expect(try holds.isEmpty)
+    #expect(try hub.device("imu").wakes == 1)
+    #expect(try hub.device("imu").onTime - before >= .seconds(1))
+    await hub.end()
+  }
+
+  @Test func `a hold can be ended even if a reload has removed its device`() async throws {
+    let hold = try hold("/devices/gps/hold?for=3600")
+    #expect(hub.shows("gps") { $0.power == .tracking })
+    #expect(try await hub.reload("{ name: \"bare\", \(web.section) }") == [])
+    #expect(try holds.count == 1)
+    #expect(post("/devices/gps/release?hold=\(hold.id)").status == 200)
+    #expect(try holds.isEmpty)
+    #expect(post("/devices/gps/release?hold=\(hold.id)").status == 404)
+    await hub.end()
+  }
+
+  @Test func `a hold survives a change of the port's settings, but not the port's removal`() async throws {
+    let hold = try hold("/devices/gps/hold?for=3600")
+    #expect(hub.shows("gps") { $0.power == .tracking })
+    let isServed = { (lines: [String]) in lines.count { $0.hasPrefix("dashboard on http://") } == 2 }
+    #expect(
+      try await hub.reload(HubProcess.simulatedBoard("http: { port: \(web.number), hosts: [\"hub.example\"] }")) == [])
+    #expect(hub.log.waits(until: isServed))
+    #expect(web.ask("GET", "/state", ["Host: hub.example"]).status == 200)
+    #expect(try holds.map(\.device) == ["gps"])
+    #expect(try hub.device("gps").holders == ["held for 127.0.0.1"] && hub.device("gps").wakes == 1)
+    #expect(post("/devices/gps/hold?hold=\(hold.id)&for=600").status == 200)
+    #expect(try await hub.reload(HubProcess.simulatedBoard("")) == [])
+    #expect(hub.comesToRest())
+    await hub.end()
+  }
+
+  @Test func `a shorter hold does not shorten another one, nor does releasing it end the other`() async throws {
+    let long = try hold("/devices/gps/hold?for=3600")
+    let short = try hold("/devices/gps/hold?for=1")
+    let other = try hold("/devices/gps/hold?for=600")
+    #expect(Set([long.id, short.id, other.id]).count == 3)
+    // This hold ends after the short one, and its device with it.
+    _ = try hold("/devices/imu/hold?for=1")
+    #expect(hub.shows("imu") { $0.power == .off && $0.wakes == 1 })
+    #expect(try holds.count == 2)
+    #expect(post("/devices/gps/release?hold=\(other.id)").body.contains("\"seconds\":0.0"))
+    #expect(try holds.map(\.device) == ["gps"] && (try holds.first.map { $0.seconds > 600 }) == true)
+    #expect(try hub.device("gps").power != .off)
+    // A hold can be ended once, and only with its identifier.
+    #expect(post("/devices/gps/release?hold=\(other.id)").status == 404)
+    #expect(post("/devices/gps/release").status == 400)
+    #expect(post("/devices/imu/release?hold=\(long.id)").status == 404)
+    #expect(!web.ask("GET", "/holds").body.contains(long.id))
+    #expect(post("/devices/gps/release?hold=\(long.id)").status == 200)
+    #expect(hub.comesToRest())
+    #expect(try hub.device("gps").wakes == 1)
+    await hub.end()
+  }
+
+  @Test func `the client that made a hold may prolong it without a power cycle`() async throws {
+    let short = try hold("/devices/gps/hold?for=60")
+    let answer = post("/devices/gps/hold?for=3600&hold=\(short.id)")
+    let prolonged = try JSONDecoder().decode(Hold.self, from: Data(answer.body.utf8))
+    #expect(prolonged.id == short.id && prolonged.seconds == 3600)
+    #expect(try holds.count == 1 && (try holds.first.map { $0.seconds > 600 }) == true)
+    #expect(post("/devices/gps/hold?hold=nonsense").status == 404)
+    #expect(try hub.device("gps").wakes == 1)
+    await hub.end()
+  }
+
+  @Test func `at most 256 holds are allowed`() async throws {
+    let client = SocketClient(port: web.number)
+    let requests = (0..<300).map { number in
+      let close = number == 299 ? "Connection: close\r\n" : ""
+      return "POST /devices/imu/hold?for=600 HTTP/1.1\r\nHost: localhost\r\n\(close)\r\n"
+    }
+    client.send(requests.joined())
+    #expect(client.waitsForEnd())
+    let refused = client.text.split(whereSeparator: \.isNewline).count { $0.hasPrefix("HTTP/1.1 503") }
+    #expect(refused == 44, "\(client.text.suffix(400))")
+    #expect(client.text.contains("Retry-After: 60") && client.text.contains("already, the maximum"))
+    #expect(try holds.count == 256)
+    await hub.end()
+  }
+}
