@@ -17,173 +17,121 @@ struct FailureTests {
     "{ name: \"failing\", devices: { \(devices) }, http: { port: \(port) } }"
   }
 
-  /// Starts a hub, wakes it with a watch, and collects all its reports.
-  private func expect(
-    _ device: String, of hub: HubProcess, _ kind: String, says summary: String, nextStep: String,
-    isDevice: Bool = true, while feed: () -> Void = {}, _ location: SourceLocation = #_sourceLocation
-  ) {
-    let watch = hub.watch([])
-    let isWatched = eventually {
-      feed()
-      return watch.lines.contains {
-        $0.contains("\(device): \(kind) for ") && $0.contains(summary) && $0.contains(nextStep)
+  /// A report that is expected from a device, or about the board file.
+  private struct Report {
+    var device: String
+    var summary: String
+    var nextStep: String
+    var isDevice = true
+  }
+
+  /// Wakes a hub with a watch, and collects all its reports.
+  private func expect(_ reports: [Report], of hub: HubProcess, _ location: SourceLocation = #_sourceLocation) {
+    let (watch, json) = (hub.watch([]), hub.watch(["--json"]))
+    for report in reports {
+      let isWatched = watch.prints { lines in
+        lines.contains {
+          $0.contains("\(report.device): failed for ") && $0.contains(report.summary) && $0.contains(report.nextStep)
+        }
       }
+      #expect(isWatched, "\(watch.standardOutput) \(hub.program.standardError)", sourceLocation: location)
+      let isTold = json.logs(report.summary)
+      #expect(isTold, "\(json.standardError)", sourceLocation: location)
+      let isLogged = hub.logs(report.summary)
+      #expect(isLogged, "\(hub.program.standardError)", sourceLocation: location)
     }
-    #expect(isWatched, "\(watch.standardOutput) \(hub.program.standardError)", sourceLocation: location)
-    let json = hub.watch(["--json"])
-    let isTold = eventually {
-      feed()
-      return json.standardError.contains(summary)
-    }
-    #expect(isTold, "\(json.standardError)", sourceLocation: location)
     #expect(json.lines.allSatisfy { $0.hasPrefix("{") }, sourceLocation: location)
-    // Fed again: the hub's next try says something else if it hears nothing.
-    var listing: [String] = []
-    let isListed = eventually {
-      feed()
-      let devices = Program(["devices", "--socket", hub.socket])
-      devices.wait()
-      listing = devices.lines
-      return listing.contains { $0.hasPrefix("\(device): \(kind) for ") && $0.contains(summary) }
-    }
-    #expect(isListed, "\(listing)", sourceLocation: location)
-    let step = listing.contains { $0.hasPrefix("  -> ") && $0.contains(nextStep) }
-    #expect(step, "\(listing)", sourceLocation: location)
+    let devices = Program(["devices", "--socket", hub.socket])
+    devices.wait()
+    let listing = devices.lines
     let body = HTTPAnswer(port, "GET", "/devices").body
-    #expect(body.contains("\"kind\":\"\(kind)\"") && body.contains(summary), "\(body)", sourceLocation: location)
     let metrics = HTTPAnswer(port, "GET", "/metrics").body
-    #expect(
-      !isDevice || metrics.contains("sensorhub_device_condition{device=\"\(device)\",kind=\"\(kind)\""),
-      sourceLocation: location)
-    let isLogged = hub.logs(summary)
-    #expect(isLogged, "\(hub.program.standardError)", sourceLocation: location)
+    for report in reports {
+      let isListed = listing.contains { $0.hasPrefix("\(report.device): failed for ") && $0.contains(report.summary) }
+      #expect(isListed, "\(listing)", sourceLocation: location)
+      let step = listing.contains { $0.hasPrefix("  -> ") && $0.contains(report.nextStep) }
+      #expect(step, "\(listing)", sourceLocation: location)
+      #expect(
+        body.contains("\"kind\":\"failed\"") && body.contains(report.summary), "\(body)", sourceLocation: location)
+      #expect(
+        !report.isDevice || metrics.contains("sensorhub_device_condition{device=\"\(report.device)\",kind=\"failed\""),
+        sourceLocation: location)
+    }
     for program in [watch, json] {
       program.send(SIGINT)
       program.wait()
     }
   }
 
-  @Test func `a missing bus is reported with the next step`() {
-    let hub = HubProcess(board: board("imu: { driver: \"mpu-6050\", bus: \"/dev/i2c-99\" }"))
+  @Test func `each device that does not work is reported with its own next step`() {
+    let silent = PseudoTerminal()
+    // At the hub's speed this receiver's bytes are noise.
+    let noisy = ScriptedReceiver(speed: 4800) { _ in .silence }
+    defer { noisy.end() }
+    let taken = PseudoTerminal()
+    let other = open(taken.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    defer { close(other) }
+    #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
+    let hub = HubProcess(
+      board: board(
+        """
+        imu: { driver: "mpu-6050", bus: "/dev/i2c-99" }, usb: { driver: "nmea", port: "/dev/ttyUSB99" },
+        silent: { driver: "nmea", port: "\(silent.path)", speed: 9600 },
+        noisy: { driver: "nmea", port: "\(noisy.path)", speed: 9600 },
+        taken: { driver: "nmea", port: "\(taken.path)" },
+        line: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "no-such-chip", line: "GPIO17" } }
+        """))
     expect(
-      "imu", of: hub, "failed", says: "there is no I2C bus /dev/i2c-99",
-      nextStep: "or correct 'bus' in the board file: ls /dev/i2c-* lists")
-    #expect(hub.stop() == 0)
-  }
-
-  @Test func `a missing USB receiver is reported without the commands that enable a port`() {
-    let hub = HubProcess(board: board(FailureTests.receiver("/dev/ttyUSB99")))
-    expect(
-      "gps", of: hub, "failed", says: "there is no serial port /dev/ttyUSB99", nextStep: "plug the receiver in")
+      [
+        Report(
+          device: "imu", summary: "there is no I2C bus /dev/i2c-99",
+          nextStep: "or correct 'bus' in the board file: ls /dev/i2c-* lists"),
+        Report(
+          device: "usb", summary: "there is no serial port /dev/ttyUSB99", nextStep: "plug the receiver in"),
+        Report(
+          device: "silent", summary: "nothing received on \(silent.path) for ",
+          nextStep: "check that the receiver has power, and that its TX is wired to this board's RX"),
+        Report(
+          device: "noisy", summary: "bytes but no sentences on \(noisy.path): wrong speed, or not a receiver",
+          nextStep: "leave 'speed' out of the board file"),
+        Report(device: "taken", summary: "serial port \(taken.path) is in use by ", nextStep: "stop it first"),
+        Report(
+          device: "line", summary: "there is no GPIO chip 'no-such-chip'",
+          nextStep: "correct 'chip' and 'line' in the board file: gpioinfo lists the lines"),
+      ], of: hub)
+    // The commands that enable a port are not for USB receivers.
     #expect(!hub.program.standardError.contains("raspi-config"), "\(hub.program.standardError)")
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a silent serial line is reported, with advice to check power and wiring`() {
-    let terminal = PseudoTerminal()
-    let hub = HubProcess(board: board(FailureTests.receiver(terminal.path, ", speed: 9600")))
-    expect(
-      "gps", of: hub, "failed", says: "nothing received on \(terminal.path) for ",
-      nextStep: "check that the receiver has power, and that its TX is wired to this board's RX")
-    #expect(hub.stop() == 0)
-  }
-
-  @Test(arguments: ["\u{1}\u{7F}\u{0}x\u{2}\u{3}\u{4}", "raspberrypi login: "])
-  func `bytes that are not sentences are reported, for another speed and for a login`(_ noise: String) {
-    let terminal = PseudoTerminal()
-    let hub = HubProcess(board: board(FailureTests.receiver(terminal.path, ", speed: 9600")))
-    expect(
-      "gps", of: hub, "failed", says: "bytes but no sentences on \(terminal.path): wrong speed, or not a receiver",
-      nextStep: "leave 'speed' out of the board file", while: { terminal.writeNow(noise) })
-    #expect(hub.stop() == 0)
-  }
-
-  @Test func `a receiver with a single weak satellite is reported with the next step`() {
-    let terminal = PseudoTerminal()
-    var seconds = 0
-    func epoch() -> String {
-      seconds += 1
-      let time = "12\(10 + seconds / 60 % 50)\(seconds % 60 < 10 ? "0" : "")\(seconds % 60).00"
-      return nmeaLine("GPRMC,\(time),V,,,,,,,211126,,,N") + nmeaLine("GPGGA,\(time),,,,,0,00,99.99,,,,,,")
-        + nmeaLine("GPGSV,1,1,01,07,40,083,12")
-    }
-    let hub = HubProcess(board: board(FailureTests.receiver(terminal.path, ", speed: 9600")))
-    let watch = hub.watch([])
-    #expect(
-      eventually {
-        terminal.writeNow(epoch())
-        return watch.standardOutput.contains(
-          "1 satellite in view (12 dB): a position needs 4; check the antenna's plug and cable, and that the antenna has"
-        )
-      }, "\(watch.standardOutput)")
-    let body = HTTPAnswer(port, "GET", "/devices").body
-    let summary = "1 satellite in view (12 dB): a position needs 4"
-    #expect(body.contains("\"severity\":\"waiting\",\"summary\":\"\(summary)\""), "\(body)")
-    watch.send(SIGINT)
-    watch.wait()
-    #expect(hub.stop() == 0)
-  }
-
-  @Test func `a serial port that another program uses is reported`() {
-    let terminal = PseudoTerminal()
-    let other = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+  @Test(.enabled(if: geteuid() == 0, "takes root, to take rights from the hub"))
+  func `ports that the hub may not open, or whose user it cannot see, are reported with the command that helps`() {
+    let (taken, foreign) = (PseudoTerminal(), PseudoTerminal())
+    let other = open(taken.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(other) }
     #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
-    let hub = HubProcess(board: board(FailureTests.receiver(terminal.path)))
-    expect(
-      "gps", of: hub, "failed", says: "serial port \(terminal.path) is in use by ", nextStep: "stop it first")
-    #expect(hub.stop() == 0)
-  }
-
-  @Test(.enabled(if: geteuid() == 0, "takes root, to hide a program from the hub"))
-  func `a serial port whose user the hub cannot see is reported with the command that shows the user`() {
-    let terminal = PseudoTerminal()
-    let other = open(terminal.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
-    defer { close(other) }
-    #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
+    #expect(chown(foreign.path, 65534, 65534) == 0 && chmod(foreign.path, 0o660) == 0)
     let temporary = TemporaryFolder("failure")
     let (folder, socket) = (temporary.path, temporary.path + "/hub.sock")
-    HubProcess.write(board(FailureTests.receiver(terminal.path)), to: folder + "/board.json5")
-    // A process without this capability may not look at the files of processes with more capabilities than its own.
-    let blind = ["--bounding-set=-sys_ptrace"]
-    let hub = Program(
-      blind + [Program.sensorhub, "run", "--socket", socket, "--board", folder + "/board.json5"],
-      path: "/usr/bin/setpriv", environment: ["STATE_DIRECTORY=\(folder)/state"])
-    #expect(hub.logs("state on \(socket)"), "\(hub.standardError)")
-    let watch = Program(["watch", "--socket", socket])
-    let line =
-      "serial port \(terminal.path) is in use; find the program that uses it, and stop it: sudo fuser -v \(terminal.path)"
-    #expect(watch.prints(line), "\(watch.standardOutput) \(hub.standardError)")
-    watch.send(SIGINT)
-    watch.wait()
-    hub.send(SIGTERM)
-    #expect(hub.wait() == 0)
-  }
-
-  @Test func `a missing line of a GPIO chip is reported`() {
-    let power = "power: { switch: \"gpio\", chip: \"no-such-chip\", line: \"GPIO17\" }"
-    let hub = HubProcess(board: board("gps: { driver: \"nmea\", port: \"simulated/gps\", \(power) }"))
-    expect(
-      "gps", of: hub, "failed", says: "there is no GPIO chip 'no-such-chip'",
-      nextStep: "correct 'chip' and 'line' in the board file: gpioinfo lists the lines")
-    #expect(hub.stop() == 0)
-  }
-
-  @Test(.enabled(if: geteuid() == 0, "takes root, to give a tty to others"))
-  func `a port that the hub's user may not open is reported`() {
-    let terminal = PseudoTerminal()
-    #expect(chown(terminal.path, 65534, 65534) == 0 && chmod(terminal.path, 0o660) == 0)
-    let temporary = TemporaryFolder("failure")
-    let (folder, socket) = (temporary.path, temporary.path + "/hub.sock")
-    HubProcess.write(board(FailureTests.receiver(terminal.path)), to: folder + "/board.json5")
-    let ordinary = ["--bounding-set=-dac_override,-dac_read_search", "--clear-groups"]
+    HubProcess.write(
+      board(
+        """
+        taken: { driver: "nmea", port: "\(taken.path)" }, foreign: { driver: "nmea", port: "\(foreign.path)" }
+        """), to: folder + "/board.json5")
+    // A process without the first capability may not look at the files of processes with more capabilities than its
+    // own. Without the others, root may open only what its user may.
+    let ordinary = ["--bounding-set=-sys_ptrace,-dac_override,-dac_read_search", "--clear-groups"]
     let hub = Program(
       ordinary + [Program.sensorhub, "run", "--socket", socket, "--board", folder + "/board.json5"],
       path: "/usr/bin/setpriv", environment: ["STATE_DIRECTORY=\(folder)/state"])
     #expect(hub.logs("state on \(socket)"), "\(hub.standardError)")
     let watch = Program(["watch", "--socket", socket])
-    let line = "no permission to open serial port \(terminal.path); add the user to the group dialout"
-    #expect(watch.prints(line), "\(watch.standardOutput) \(hub.standardError)")
+    for line in [
+      "serial port \(taken.path) is in use; find the program that uses it, and stop it: sudo fuser -v \(taken.path)",
+      "no permission to open serial port \(foreign.path); add the user to the group dialout",
+    ] {
+      #expect(watch.prints(line), "\(watch.standardOutput) \(hub.standardError)")
+    }
     watch.send(SIGINT)
     watch.wait()
     hub.send(SIGTERM)
@@ -196,17 +144,20 @@ struct FailureTests {
     HubProcess.write(right.replacing("port: \"simulated/gps\"", with: "prot: \"simulated/gps\""), to: hub.boardFile)
     hub.program.send(SIGHUP)
     expect(
-      "board file", of: hub, "failed", says: "did you mean 'devices.gps.port'?",
-      nextStep: "correct the file; check it with: sensorhub check \(hub.boardFile)",
-      isDevice: false)
+      [
+        Report(
+          device: "board file", summary: "did you mean 'devices.gps.port'?",
+          nextStep: "correct the file; check it with: sensorhub check \(hub.boardFile)", isDevice: false)
+      ], of: hub)
     #expect(hub.logs("'devices.gps.port'?; correct the file; check it with: sensorhub check \(hub.boardFile)\n"))
     HubProcess.write(right, to: hub.boardFile)
     hub.program.send(SIGHUP)
-    #expect(eventually { !HTTPAnswer(port, "GET", "/devices").body.contains("\"conditions\"") })
+    #expect(hub.logs("board 'failing' reloaded"))
+    #expect(!HTTPAnswer(port, "GET", "/devices").body.contains("\"conditions\""))
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a failure counts from the first attempt, and ends once the device works`() {
+  @Test func `a failure counts from the first attempt, and ends once the device works, even without a position`() {
     let terminal = PseudoTerminal()
     let temporary = TemporaryFolder("failure")
     let link = temporary.path + "/gps"
@@ -220,14 +171,32 @@ struct FailureTests {
       "\(HTTPAnswer(port, "GET", "/devices").body)")
     symlink(terminal.path, link)
     var seconds = 0
-    func position() -> String {
+    func time() -> String {
       seconds += 1
-      let time = "12\(10 + seconds / 60 % 50)\(seconds % 60 < 10 ? "0" : "")\(seconds % 60).00"
-      return nmeaLine("GPRMC,\(time),A,5231.\(1000 + seconds % 8000),N,01322.0000,E,1.0,45.0,211126,,,A")
+      return "12\(10 + seconds / 60 % 50)\(seconds % 60 < 10 ? "0" : "")\(seconds % 60).00"
     }
+    // At first the receiver sees a single weak satellite.
+    func search() -> String {
+      let time = time()
+      return nmeaLine("GPRMC,\(time),V,,,,,,,211126,,,N") + nmeaLine("GPGGA,\(time),,,,,0,00,99.99,,,,,,")
+        + nmeaLine("GPGSV,1,1,01,07,40,083,12")
+    }
+    let summary = "1 satellite in view (12 dB): a position needs 4"
+    let isSearching = eventually {
+      terminal.writeNow(search())
+      return watch.standardOutput.contains(
+        "\(summary); check the antenna's plug and cable, and that the antenna has")
+    }
+    #expect(isSearching, "\(watch.standardOutput)")
+    let body = HTTPAnswer(port, "GET", "/devices").body
+    #expect(body.contains("\"severity\":\"waiting\",\"summary\":\"\(summary)\""), "\(body)")
+    func position() -> String {
+      nmeaLine("GPRMC,\(time()),A,5231.\(1000 + seconds % 8000),N,01322.0000,E,1.0,45.0,211126,,,A")
+    }
+    let resolvedCount = watch.standardOutput.ranges(of: "gps: resolved").count
     let isOver = eventually {
       terminal.writeNow(position())
-      return watch.standardOutput.contains("gps: resolved")
+      return watch.standardOutput.ranges(of: "gps: resolved").count > resolvedCount
     }
     #expect(isOver, "\(watch.standardOutput)")
     watch.send(SIGINT)
@@ -254,8 +223,7 @@ struct FailureTests {
     let hub = HubProcess(["--no-journal-state"])
     let terminal = TerminalSession(
       "TERM=dumb \(Program.sensorhub) watch --socket \(hub.socket)", columns: 200, rows: 24)
-    #expect(
-      eventually { terminal.rows.count { $0.hasPrefix("SIMULATED  fused") } > 2 }, "\(terminal.screen)")
+    #expect(terminal.shows { $0.count { $0.hasPrefix("SIMULATED  fused") } > 2 }, "\(terminal.screen)")
     terminal.close()
     #expect(hub.stop() == 0)
   }

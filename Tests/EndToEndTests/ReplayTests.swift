@@ -33,14 +33,23 @@ import Testing
     let hub = HubProcess(board: board(sections))
     for visit in 0..<2 {
       if visit == 1 { between(hub) }
-      let watch = Program(["watch", "--socket", hub.socket, "--json"])
-      #expect(eventually { watch.lines.count > 45 && watch.lines.last?.contains("\"fused\"") == true })
-      watch.send(SIGINT)
-      watch.wait()
+      visit(hub, stateCount: 45)
       #expect(hub.comesToRest())
     }
     #expect(hub.stop() == 0)
-    return try Files.names(in: recordings).sorted().flatMap { try Recorded("\(recordings)/\($0)").texts("/state") }
+    return try recordedStates()
+  }
+
+  /// Watches until more than a number of states have come, and the last one was fused.
+  private func visit(_ hub: HubProcess, stateCount: Int = 25) {
+    let watch = Program(["watch", "--socket", hub.socket, "--json"])
+    #expect(watch.prints { $0.count > stateCount && $0.last?.contains("\"fused\"") == true })
+    watch.send(SIGINT)
+    watch.wait()
+  }
+
+  private func recordedStates() throws -> [String] {
+    try Files.names(in: recordings).sorted().flatMap { try Recorded("\(recordings)/\($0)").texts("/state") }
   }
 
   private func replay(_ arguments: [String]) -> Program {
@@ -63,125 +72,96 @@ import Testing
     #expect(Set(stamps).count == live.count)
   }
 
-  @Test func `a replay gives the states that were recorded, also over several visits`() throws {
-    let live = try recordTwoVisits()
-    #expect(live.count > 80)
-    expectReplayed(live)
-  }
-
-  @Test func `a recording across a restart of the hub is replayed with the times of both runs`() throws {
-    let before = try recordTwoVisits()
-    let live = try recordTwoVisits()
-    #expect(Files.names(in: recordings).count == 2 && live.count > before.count)
-    expectReplayed(live)
-  }
-
-  @Test func `a replay starts its estimate where the hub did, even if a device was awake before`() throws {
-    let port = SocketClient.freePort()
-    let hub = HubProcess(board: board("nmea: { port: \(port) }"))
-    // The receiver is awake throughout. At first and between the visits no client requests the state.
-    let client = SocketClient(port: port)
-    #expect(client.receives(",A,"))
-    for _ in 0..<2 {
-      let watch = Program(["watch", "--socket", hub.socket, "--json"])
-      #expect(eventually { watch.lines.count > 25 && watch.lines.last?.contains("\"fused\"") == true })
-      watch.send(SIGINT)
-      watch.wait()
-    }
-    #expect(hub.stop() == 0)
-    let live = try Files.names(in: recordings).sorted().flatMap { try Recorded("\(recordings)/\($0)").texts("/state") }
-    #expect(live.count > 40)
-    expectReplayed(live)
-  }
-
-  @Test func `a visit within the idle timeout is replayed with the state that the devices had reached`()
-    throws
-  {
-    let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
-    for _ in 0..<3 {
-      let watch = Program(["watch", "--socket", hub.socket, "--json"])
-      #expect(eventually { watch.lines.count > 25 && watch.lines.last?.contains("\"fused\"") == true })
-      watch.send(SIGINT)
-      watch.wait()
-      #expect(hub.shows("gps", "lingering"))
-    }
-    #expect(hub.stop() == 0)
-    let live = try Files.names(in: recordings).sorted().flatMap { try Recorded("\(recordings)/\($0)").texts("/state") }
-    #expect(live.count > 60)
-    expectReplayed(live)
-  }
-
-  /// Records a hub with a client that requests only the attitude, and returns the states.
-  private func recordAttitudes(_ hub: HubProcess) throws -> [String] {
-    let watch = Program(["watch", "--socket", hub.socket, "--json", "--parts", "attitude,heading"])
-    #expect(eventually { watch.lines.count > 25 })
-    watch.send(SIGINT)
-    watch.wait()
-    #expect(hub.stop() == 0)
-    let live = try Files.names(in: recordings).sorted().flatMap { try Recorded("\(recordings)/\($0)").texts("/state") }
-    #expect(live.count > 20)
-    for state in live.suffix(20) {
-      #expect(state.contains("\"attitude\"") && !state.contains("\"position\""), "\(state)")
-    }
-    return live
-  }
-
-  @Test func `a receiver in its idle timeout does not affect the replay of an attitude`() throws {
-    let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
-    let watch = Program(["watch", "--socket", hub.socket, "--json"])
-    #expect(eventually { watch.lines.count > 25 && watch.lines.last?.contains("\"fused\"") == true })
-    watch.send(SIGINT)
-    watch.wait()
-    #expect(hub.shows("gps", "lingering"))
-    expectReplayed(try recordAttitudes(hub))
-  }
-
-  @Test func `a replay has the position only while a client had requested it`() throws {
-    let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
-    func watch(_ parts: String) -> Program { Program(["watch", "--socket", hub.socket, "--json", "--parts", parts]) }
-    let attitudes = watch("attitude,heading")
-    #expect(eventually { attitudes.lines.count > 5 })
-    for visit in 0..<8 {
-      let positions = watch("position")
-      #expect(eventually { positions.lines.last?.contains("\"position\"") == true })
-      positions.send(SIGINT)
-      positions.wait()
-      let count = attitudes.lines.count
-      #expect(eventually { attitudes.lines.count > count + visit })
-    }
-    attitudes.send(SIGINT)
-    attitudes.wait()
-    #expect(hub.stop() == 0)
-    let live = try Files.names(in: recordings).sorted().flatMap { try Recorded("\(recordings)/\($0)").texts("/state") }
-    #expect(live.contains { $0.contains("\"position\"") } && live.count > 40)
-    expectReplayed(live)
-  }
-
-  @Test func `a replay computes a declination that the hub lacked without a position`() throws {
-    let port = SocketClient.freePort()
-    let hub = HubProcess(board: board("nmea: { port: \(port) }"))
-    // The magnetic declination depends on the position, which the hub does not get.
-    let client = SocketClient(port: port)
-    #expect(client.receives(",A,"))
-    client.leave()
-    #expect(hub.comesToRest())
-    expectReplayed(try recordAttitudes(hub))
-  }
-
-  @Test func `data recorded before a reload is replayed with the earlier board file`() throws {
+  @Test func `the states of several visits, a reload and a restart are replayed with the times of both runs`() throws {
     let turned = board("").replacing("rateHz: 200", with: "rateHz: 200, mount: [[-1, 0, 0], [0, -1, 0], [0, 0, 1]]")
-    let live = try recordTwoVisits { hub in
+    // The data recorded before the reload needs the earlier board file.
+    let before = try recordTwoVisits { hub in
       HubProcess.write(turned, to: hub.boardFile)
       hub.program.send(SIGHUP)
       #expect(hub.logs("reloaded"))
     }
     #expect(Files.names(in: recordings).count == 1)
-    #expect(live.count > 80)
+    #expect(before.count > 80)
+    expectReplayed(before)
+    let live = try recordTwoVisits()
+    #expect(Files.names(in: recordings).count == 2 && live.count > before.count)
     expectReplayed(live)
   }
 
-  @Test func `replaying a recording twice gives the same bytes, and with another board different ones`() throws {
-    _ = try recordTwoVisits()
+  @Test func `a replay lacks a position and a declination that the hub lacked, and starts its estimate where it did`()
+    throws
+  {
+    let port = SocketClient.freePort()
+    let hub = HubProcess(board: board("nmea: { port: \(port) }"))
+    // The magnetic declination depends on the position, which the hub does not get.
+    let first = SocketClient(port: port)
+    #expect(first.receives(",A,"))
+    first.leave()
+    #expect(hub.comesToRest())
+    let attitudes = watchAttitudes(hub)
+    #expect(attitudes.prints { $0.count > 25 })
+    attitudes.send(SIGINT)
+    attitudes.wait()
+    #expect(hub.comesToRest())
+    // From here on the receiver is awake throughout. At first and between the visits no client requests the state.
+    let client = SocketClient(port: port)
+    #expect(client.receives(",A,"))
+    for _ in 0..<2 { visit(hub) }
+    #expect(hub.stop() == 0)
+    let live = try recordedStates()
+    #expect(live.count > 60)
+    for state in live.prefix(20) {
+      #expect(state.contains("\"attitude\"") && !state.contains("\"position\""), "\(state)")
+    }
+    expectReplayed(live)
+  }
+
+  private func watchAttitudes(_ hub: HubProcess) -> Program {
+    Program(["watch", "--socket", hub.socket, "--json", "--parts", "attitude,heading"])
+  }
+
+  @Test func `a replay continues from the state that devices in their idle timeout had, with what clients requested`()
+    throws
+  {
+    let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
+    for _ in 0..<3 {
+      visit(hub)
+      #expect(hub.shows("gps", "lingering"))
+    }
+    // The receiver in its idle timeout does not affect an attitude.
+    let attitudes = watchAttitudes(hub)
+    #expect(attitudes.prints { $0.count > 25 })
+    for visit in 0..<8 {
+      let positions = Program(["watch", "--socket", hub.socket, "--json", "--parts", "position"])
+      #expect(positions.prints { $0.last?.contains("\"position\"") == true })
+      positions.send(SIGINT)
+      positions.wait()
+      let count = attitudes.lines.count
+      #expect(attitudes.prints { $0.count > count + visit })
+    }
+    attitudes.send(SIGINT)
+    attitudes.wait()
+    #expect(hub.stop() == 0)
+    let live = try recordedStates()
+    #expect(live.count > 100)
+    // The position is there only while a client requests it.
+    let alone = live.count { $0.contains("\"attitude\"") && !$0.contains("\"position\"") }
+    #expect(alone >= 20 && live.last?.contains("\"attitude\"") == true)
+    expectReplayed(live)
+  }
+
+  @Test func `a recording is replayed with the same bytes each time, with another board, as tables and to clients`()
+    throws
+  {
+    let port = SocketClient.freePort()
+    _ = try recordTwoVisits("http: { port: \(port) }")
+    try expectSameBytes()
+    try expectSameTables()
+    try expectServed(on: port)
+  }
+
+  /// Replaying a recording twice gives the same bytes, and with another board different ones.
+  private func expectSameBytes() throws {
     let first = replay([recordings, "--rate", "max"]).standardOutput
     #expect(first == replay([recordings, "--rate", "max"]).standardOutput)
     let turned = folder + "/turned.json5"
@@ -195,15 +175,33 @@ import Testing
     #expect(slow >= 5 && (quick / 20...quick / 5).contains(slow), "\(slow) and \(quick)")
   }
 
-  @Test func `clients of a replay see a hub at the requested speed, and it ends with the recording`() throws {
-    let port = SocketClient.freePort()
-    _ = try recordTwoVisits("http: { port: \(port) }")
+  /// The fusion of a recording gives the same result as that of its exported tables.
+  private func expectSameTables() throws {
+    func exported(_ format: String) -> String {
+      let path = "\(folder)/\(format).csv"
+      let program = Program(["export", recordings, "--format", format, "--output", path])
+      #expect(program.wait() == 0, "\(program.standardError)")
+      return path
+    }
+    func fused(_ imu: String, _ gnss: String) -> [String] {
+      let program = Program(["fuse", "--imu", imu, "--gnss", gnss, "--vehicle"])
+      #expect(program.wait() == 0, "\(program.standardError)")
+      return program.lines
+    }
+    let tables = fused(exported("imu-csv"), exported("gnss-csv"))
+    let recording = fused(recordings, recordings)
+    #expect(recording.count > 200 && recording.contains { $0.hasSuffix(",fused") })
+    #expect(tables == recording)
+  }
+
+  /// Clients of a replay see a hub at the requested speed, and it ends with the recording.
+  private func expectServed(on port: UInt16) throws {
     let socket = folder + "/replay.sock"
     // The replay is so slow that three programs end long before it does.
     let program = Program(["replay", recordings, "--rate", "0.2", "--socket", socket])
-    #expect(eventually { access(socket, F_OK) == 0 })
+    #expect(FileChanges.wait(in: folder) { access(socket, F_OK) == 0 })
     let watch = Program(["watch", "--socket", socket, "--json"])
-    #expect(eventually { watch.lines.contains { $0.contains("\"fused\"") } })
+    #expect(watch.prints("\"fused\""))
     // On a busy machine the hub may not have received the program's name yet.
     var listing = ""
     let isNamed = eventually {
@@ -249,25 +247,6 @@ import Testing
   private func sentence(_ body: String) -> String {
     let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
     return "$\(body)*\(sum.count == 1 ? "0" : "")\(sum)"
-  }
-
-  @Test func `fuse gives the same result for a recording and for its exported tables`() throws {
-    _ = try recordTwoVisits()
-    func exported(_ format: String) -> String {
-      let path = "\(folder)/\(format).csv"
-      let program = Program(["export", recordings, "--format", format, "--output", path])
-      #expect(program.wait() == 0, "\(program.standardError)")
-      return path
-    }
-    func fused(_ imu: String, _ gnss: String) -> [String] {
-      let program = Program(["fuse", "--imu", imu, "--gnss", gnss, "--vehicle"])
-      #expect(program.wait() == 0, "\(program.standardError)")
-      return program.lines
-    }
-    let tables = fused(exported("imu-csv"), exported("gnss-csv"))
-    let recording = fused(recordings, recordings)
-    #expect(recording.count > 200 && recording.contains { $0.hasSuffix(",fused") })
-    #expect(tables == recording)
   }
 
   @Test func `a recording in an older format is reported, and not replayed`() throws {
