@@ -17,7 +17,7 @@ import Testing
   }
 
   private func hasJoined(_ hub: HubProcess, times: Int = 1) -> Bool {
-    eventually { hub.program.standardError.ranges(of: "joined \(broker.address) as 'boat'").count >= times }
+    hub.logs { $0.ranges(of: "joined \(broker.address) as 'boat'").count >= times }
   }
 
   /// The only child process of a hub.
@@ -40,7 +40,7 @@ import Testing
     let hub = hub()
     let joined = try process(of: hub)
     hub.program.send(SIGKILL)
-    #expect(eventually { HubProcess.parent(of: joined) == nil })
+    #expect(ProcessEnd.wait(for: joined))
     // The broker published the will: the process did not disconnect.
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
     // A process that waits for a network sees nothing else.
@@ -50,25 +50,18 @@ import Testing
     #expect(eventually { wall.isTried && other.children.count == 1 })
     let waiting = try #require(other.children.first)
     other.program.send(SIGKILL)
-    #expect(eventually { HubProcess.parent(of: waiting) == nil })
+    #expect(ProcessEnd.wait(for: waiting))
     wall.end()
   }
 
-  @Test func `the broker process ends with its hub, and ignores signals sent to the whole process group`() throws {
-    let hub = hub()
-    let pid = try process(of: hub)
-    for number in [SIGHUP, SIGINT, SIGTERM] { kill(pid, number) }
-    #expect(hub.stop() == 0)
-    #expect(HubProcess.parent(of: pid) == nil)
-    #expect(broker.retains("offline", on: "sensorhub/boat/status"))
-    #expect(hub.program.standardError.ranges(of: "joined").count == 1, "\(hub.program.standardError)")
-  }
-
-  @Test func `a broker process that is killed or stopped costs the hub no value and no power cycle`() throws {
-    let logger = broker.listen(["sensorhub/boat/state/attitude"], ["-c", "-i", "logger"])
+  @Test func `a broker process that is killed or stopped costs the hub no value, and it ends with its hub`() throws {
+    let topic = "sensorhub/boat/state/attitude"
+    // The logger gets this message once it has subscribed.
+    broker.publish(topic, "seen")
+    let logger = broker.listen([topic], ["-c", "-i", "logger"])
+    #expect(logger.prints("seen"))
     let hub = hub()
     let first = try process(of: hub)
-    #expect(eventually { broker.sees(logger, on: "sensorhub/boat/state/attitude") })
     broker.publish("sensorhub/boat/interest/logger/attitude", #"{"rateHz": 10, "for": 3600}"#)
     struct Value: Decodable { var id: String? }
     func numbers() -> [Int] {
@@ -77,23 +70,30 @@ import Testing
         return value?.id?.split(separator: "-").last.flatMap { Int($0) }
       }
     }
-    #expect(eventually { numbers().count > 5 })
+    // Signals to the whole process group are for the hub.
+    for number in [SIGHUP, SIGINT, SIGTERM] { kill(first, number) }
+    #expect(logger.prints { _ in numbers().count > 5 })
+    #expect(hub.program.standardError.ranges(of: "joined").count == 1, "\(hub.program.standardError)")
     kill(first, SIGKILL)
     #expect(hasJoined(hub, times: 2), "\(hub.program.standardError)")
     let second = try #require(hub.children.first)
     #expect(second != first)
     var before = Set(numbers()).count
-    #expect(eventually { Set(numbers()).count > before + 20 }, "\(hub.program.standardError)")
+    #expect(logger.prints { _ in Set(numbers()).count > before + 20 }, "\(hub.program.standardError)")
     // The process does not answer any more, whatever the cause, so it is ended.
     kill(second, SIGSTOP)
     #expect(hasJoined(hub, times: 3), "\(hub.program.standardError)")
     #expect(hub.program.standardError.contains("did not answer, and was stopped"))
     before = Set(numbers()).count
-    #expect(eventually { Set(numbers()).count > before + 20 }, "\(hub.program.standardError)")
+    #expect(logger.prints { _ in Set(numbers()).count > before + 20 }, "\(hub.program.standardError)")
     let last = numbers().max() ?? 0
-    #expect(eventually { Set(numbers()).isSuperset(of: 1...last) }, "\(Set(1...last).subtracting(numbers()).sorted())")
+    let isComplete = logger.prints { _ in Set(numbers()).isSuperset(of: 1...last) }
+    #expect(isComplete, "\(Set(1...last).subtracting(numbers()).sorted())")
     #expect(hub.devicesNow["imu"].wakes == 1)
+    let third = try #require(hub.children.first)
     #expect(hub.stop() == 0)
+    #expect(HubProcess.parent(of: third) == nil)
+    #expect(broker.retains("offline", on: "sensorhub/boat/status"))
     logger.send(SIGKILL)
   }
 

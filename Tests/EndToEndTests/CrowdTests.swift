@@ -55,7 +55,7 @@ import Testing
       board: HubProcess.simulatedBoard(
         "gpsd: { port: \(ports[0]) }, nmea: { port: \(ports[1]) }, http: { port: \(ports[2]) }"))
     #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
-    #expect(eventually { ports.allSatisfy(SocketClient.isListening) })
+    #expect(hub.logs("gpsd protocol on") && hub.logs("NMEA 0183 on"))
     #expect(hub.program.halt())
     let crowds = ports.map { port in (0..<CrowdTests.size).map { _ in Visitor(port) } }
     for (port, crowd) in zip(["gpsd", "nmea", "http"], crowds) {

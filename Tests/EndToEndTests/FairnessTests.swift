@@ -43,10 +43,11 @@ import Testing
     #expect(plotter.receives("$GNGGA,"))
     let refused = metric("sensorhub_output_refused_clients_total{output=\"gpsd\"}")
     #expect((refused ?? 0) >= 1120 - 256, "\(String(describing: refused))")
-    #expect(eventually { idle.count(where: \.isOpen) <= 256 })
+    // The port has accepted these before the others, which have been served.
+    #expect(idle.count(where: \.isOpen) <= 256)
     #expect(metric("sensorhub_output_clients{output=\"gpsd\"}") ?? 0 <= 258)
     // The log is written a moment later.
-    #expect(eventually { !lines(hub.program.standardError, "refused").isEmpty })
+    #expect(hub.logs("refused"))
     let written = lines(hub.program.standardError, "refused").count
     // There is one line each minute, and one that sums up the others at its end.
     let minutes = Int((MonotonicClock().now - begun) / Duration.seconds(60))
@@ -61,10 +62,8 @@ import Testing
     #expect(eventually { greedy.count(where: \.isOpen) == 4 && hub.devicesNow["gps"].holders.count == 4 })
     let plotter = Peer(nmea)
     #expect(plotter.receives("$GNGGA,"))
-    #expect(
-      eventually {
-        lines(hub.program.standardError, "is refused: its machine has 4 connections").count == 1
-      })
+    #expect(hub.logs("is refused: its machine has 4 connections"))
+    #expect(lines(hub.program.standardError, "is refused: its machine has 4 connections").count == 1)
     #expect(hub.stop() == 0)
   }
 
@@ -81,9 +80,36 @@ import Testing
     let watch = Program(["watch", "--once", "--socket", hub.socket])
     #expect(watch.wait() == 0, "\(watch.standardError)")
     #expect(HTTPAnswer(web, "GET", "/healthz").body == "ok\n")
-    #expect(eventually { crowd.count(where: \.isOpen) <= 64 }, "\(crowd.count(where: \.isOpen))")
+    // A port accepts these clients after the crowd. They are served or refused.
+    for (port, greeting) in [(gpsd, "VERSION"), (nmea, "$G")] {
+      let last = Peer(port, from: [127, 0, 2, 1])
+      #expect(last.receives(greeting) || !last.isOpen)
+    }
+    #expect(crowd.count(where: \.isOpen) <= 64, "\(crowd.count(where: \.isOpen))")
     hub.program.send(SIGTERM)
     #expect(hub.program.wait() == 0)
+  }
+
+  @Test func `a client's misleading name is shown quoted and escaped`() {
+    let hub = HubProcess(board: board)
+    #expect(hub.logs("dashboard on"))
+    let client = SocketClient(path: hub.socket)
+    client.send(#"{"name": "held for 127.0.0.1, x\n12:00:00 error: gps: failed \u001b[2J\u202e"}"# + "\n")
+    let shown = "\"held for 127.0.0.1, x\\n12:00:00 error:\"[\(getpid())]"
+    // Only this line is answered. By then the client has its name.
+    client.send("nonsense\n")
+    #expect(client.receives("ERROR"))
+    #expect(hub.devicesNow["gps"].holders == [shown], "\(hub.devicesNow["gps"].holders)")
+    let devices = Program(["devices", "--verbose", "--socket", hub.socket])
+    devices.wait()
+    #expect(devices.standardOutput.contains("held by  \(shown)\n"), "\(devices.standardOutput)")
+    #expect(HTTPAnswer(web, "GET", "/devices").body.contains("held for 127.0.0.1, x\\\\n12:00:00 error:"))
+    client.leave()
+    #expect(hub.comesToRest())
+    #expect(hub.stop() == 0)
+    let log = hub.program.standardError
+    #expect(!log.contains("\n12:00:00 error: gps"))
+    #expect(log.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 32 && $0.value != 0x202e })
   }
 
   @Test func `one program cannot use all connections, and a refused client gets the reason`() {
@@ -93,7 +119,7 @@ import Testing
     defer { for descriptor in crowd { close(descriptor) } }
     // Connections beyond the client's share are told so, and closed.
     let last = SocketClient(path: hub.socket)
-    #expect(eventually { !last.isOpen })
+    #expect(last.waitsForEnd())
     #expect(last.text.hasPrefix("{\"class\":\"ERROR\",\"message\":\""), "\(last.text)")
     #expect(last.text.contains("connections, the maximum for one process"), "\(last.text)")
     let watch = Program(["watch", "--once", "--socket", hub.socket])
@@ -119,7 +145,7 @@ import Testing
     for _ in 0..<3 {
       let polling = Peer(gpsd)
       polling.send(FairnessTests.watch)
-      #expect(eventually { polling.text.contains("\"mode\":3") })
+      #expect(polling.receives("\"mode\":3"))
     }
     let written = lines(hub.program.standardError, " gps: ").count - before
     let answers = restless.text.split(separator: "\"class\":\"WATCH\"").count - 1
@@ -134,25 +160,5 @@ import Testing
     restless.leave()
     #expect(hub.comesToRest())
     #expect(hub.stop() == 0)
-  }
-
-  // MARK: Names
-
-  @Test func `a client's misleading name is shown quoted and escaped`() {
-    let hub = HubProcess(board: board)
-    let client = SocketClient(path: hub.socket)
-    client.send(#"{"name": "held for 127.0.0.1, x\n12:00:00 error: gps: failed \u001b[2J\u202e"}"# + "\n")
-    let shown = "\"held for 127.0.0.1, x\\n12:00:00 error:\"[\(getpid())]"
-    #expect(eventually { hub.devicesNow["gps"].holders == [shown] }, "\(hub.devicesNow["gps"].holders)")
-    let devices = Program(["devices", "--verbose", "--socket", hub.socket])
-    devices.wait()
-    #expect(devices.standardOutput.contains("held by  \(shown)\n"), "\(devices.standardOutput)")
-    #expect(HTTPAnswer(web, "GET", "/devices").body.contains("held for 127.0.0.1, x\\\\n12:00:00 error:"))
-    client.leave()
-    #expect(hub.comesToRest())
-    #expect(hub.stop() == 0)
-    let log = hub.program.standardError
-    #expect(!log.contains("\n12:00:00 error: gps"))
-    #expect(log.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 32 && $0.value != 0x202e })
   }
 }

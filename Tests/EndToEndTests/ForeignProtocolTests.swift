@@ -7,60 +7,51 @@ import Testing
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()
 
-  @Test(arguments: [
-    "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 38\r\n\r\n?WATCH={\"enable\":true,\"json\":true}\r\n",
-    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "OPTIONS / HTTP/1.1\r\n", "HEAD / HTTP/1.1\r\n", "PUT / HTTP/1.1\r\n",
-    "CONNECT a:1 HTTP/1.1\r\n", "TRACE / HTTP/1.1\r\n", "DELETE / HTTP/1.1\r\n", "PATCH / HTTP/1.1\r\n",
-    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n?WATCH={\"enable\":true,\"json\":true};",
-  ])
-  func `a browser that connects to a stream port is disconnected, and wakes no device`(_ request: String) {
-    let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
-    #expect(hub.logs("NMEA 0183 on 127.0.0.1:\(nmea), "))
-    for port in [gpsd, nmea] {
-      // A browser sends at once, which a test on a busy machine may not: so the hub is stopped between its connection
-      // and its bytes. A client that has sent nothing to the second port after a quarter of a second is a plotter.
-      #expect(hub.program.halt())
-      let browser = Peer(port)
-      browser.send(request)
-      hub.program.send(SIGCONT)
-      // `eventually` ends long before `StreamClient.silence`, after which a client without a request is disconnected.
-      #expect(eventually { !browser.isOpen }, "\(browser.text)")
-      #expect(!browser.text.contains("ERROR"))
-    }
-    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.holders.isEmpty })
-    // The request comes in two packets, cut at any point.
-    let slow = Peer(gpsd)
-    slow.send(String(request.prefix(2)))
-    #expect(slow.receives("VERSION"))
-    slow.send(String(request.dropFirst(2)))
-    #expect(eventually { !slow.isOpen })
-    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
-    // The log has one line per port, written a moment later.
-    let areNamed = eventually {
-      hub.program.standardError.split(separator: "\n").count { $0.contains("the client speaks HTTP") } == 2
-    }
-    #expect(areNamed, "\(hub.program.standardError)")
-    #expect(hub.stop() == 0)
-  }
-
-  @Test func `a TURN request at a stream port wakes no device`() {
+  /// The first lines of other methods and protocols are those of `HTTP is recognised by its first line`.
+  @Test func `a browser that connects to a stream port is disconnected, and wakes no device`() {
+    let requests = [
+      "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 38\r\n\r\n?WATCH={\"enable\":true,\"json\":true}\r\n",
+      "PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n?WATCH={\"enable\":true,\"json\":true};",
+    ].map { Array($0.utf8) }
     // An Allocate request of TURN over TCP (RFC 8656, section 7.1), as Chromium sends it first: for a relay of UDP.
-    let request: [UInt8] =
+    let allocate: [UInt8] =
       [0x00, 0x03, 0x00, 0x08, 0x21, 0x12, 0xA4, 0x42] + Array("Yk3bQzT8v0wP".utf8)
       + [0x00, 0x19, 0x00, 0x04, 0x11, 0x00, 0x00, 0x00]
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     #expect(hub.logs("NMEA 0183 on 127.0.0.1:\(nmea), "))
-    for (port, words) in [(gpsd, request), (nmea, request), (nmea, Array("hello\r\n".utf8))] {
-      #expect(hub.program.halt())
-      let browser = Peer(port)
-      browser.send(words)
-      hub.program.send(SIGCONT)
-      #expect(eventually { !browser.isOpen }, "\(browser.text)")
+    // A browser sends at once, which a test on a busy machine may not: so the hub is stopped between its connection
+    // and its bytes. A client that has sent nothing to the second port after a quarter of a second is a plotter.
+    #expect(hub.program.halt())
+    var browsers: [Peer] = []
+    for words in requests + [allocate] {
+      for port in [gpsd, nmea] {
+        browsers.append(Peer(port))
+        browsers.last?.send(words)
+      }
+    }
+    browsers.append(Peer(nmea))
+    browsers.last?.send("hello\r\n")
+    hub.program.send(SIGCONT)
+    for browser in browsers {
+      // The wait is shorter than `StreamClient.silence`, after which a client without a request is disconnected.
+      #expect(browser.waitsForEnd(), "\(browser.text)")
       // The gpsd port greets each client.
-      #expect(!browser.text.contains("$"))
+      #expect(!browser.text.contains("ERROR") && !browser.text.contains("$"))
     }
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.holders.isEmpty })
+    // The request comes in two packets, cut at any point.
+    for request in requests {
+      let slow = Peer(gpsd)
+      slow.send(Array(request.prefix(2)))
+      #expect(slow.receives("VERSION"))
+      slow.send(Array(request.dropFirst(2)))
+      #expect(slow.waitsForEnd())
+    }
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    // The log has one line per port.
+    for title in ["gpsd protocol", "NMEA 0183"] { #expect(hub.logs("\(title): 127.0.0.1:")) }
+    let count = hub.program.standardError.split(separator: "\n").count { $0.contains("the client speaks HTTP") }
+    #expect(count == 2, "\(hub.program.standardError)")
     // A plotter's own sentences are accepted.
     let plotter = Peer(nmea)
     plotter.send("$GPRMB,A*00\r\n")

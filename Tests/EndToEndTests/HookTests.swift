@@ -4,7 +4,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Hooks of a hub whose vehicle drives a figure of eight around the centre of its fence.
+/// Hooks: the programs, servers and brokers to which a hub reports its events.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct HookTests {
   private struct Notice: Decodable, Equatable {
     var eventId, event, change, subject, title, message: String
@@ -51,8 +51,6 @@ import Testing
   private let folder = TemporaryFolder("hooks")
   private var marks: String { "\(folder.path)/marks" }
 
-  /// A board with a fence of 50 m around the place where the vehicle starts. The vehicle drives 100 m away and stops
-  /// there for ten seconds a lap.
   private func board(_ hooks: String, _ more: String = "") -> String {
     HubProcess.simulatedBoard(
       "fences: { start: { circle: [52.5163, 13.3777, 50], grace: 2, speed: 20 } }, on: { \(hooks) }\(more)")
@@ -89,50 +87,57 @@ import Testing
     #expect(hub.wait() == 0, "\(hub.standardError)")
   }
 
-  @Test func `hooks report leaving and returning once each, across restarts of the server and the hub`() throws {
+  @Test func `hooks report a failure and its end once each, across restarts of the server and the hub`() throws {
     let server = Receiver()
-    let board = board(
+    // The port does not exist at first.
+    let port = "\(folder.path)/gps"
+    let board = """
+      { name: "test", devices: { gps: { driver: "nmea", port: "\(port)", speed: 9600 } },
+        on: { device: [{ run: ["\(keeper())", "\(marks)"] },
+          { url: "http://127.0.0.1:\(server.port)/hub", topic: "boat" }] } }
       """
-      fence: [{ run: ["\(keeper())", "\(marks)"] }, { url: "http://127.0.0.1:\(server.port)/hub", topic: "boat" }]
-      """)
     let first = hub(board)
-    #expect(
-      eventually(within: .seconds(400)) { server.notices.contains { $0.change == "left" } }, "\(first.standardError)")
-    #expect(server.bodies.values.allSatisfy { $0.hasPrefix(#"{"class":"HOOK","topic":"boat","title":"SIMULATED: "#) })
-    // The server is down while the vehicle returns, and the hub restarts before the server does.
+    #expect(first.logs("state on"), "\(first.standardError)")
+    let client = SocketClient(path: "\(folder.path)/hub.sock")
+    #expect(server.bodies.waits { !$0.isEmpty }, "\(first.standardError)")
+    let failed = try #require(server.notices.first)
+    #expect(failed.event == "device" && failed.change == "failed" && failed.active && failed.subject == "gps")
+    #expect(server.bodies.values.allSatisfy { $0.hasPrefix(#"{"class":"HOOK","topic":"boat","title":"test: "#) })
+    // The server is down while the device recovers, and the hub restarts before the server does.
     server.end()
     let heard = server.notices
-    let left = try #require(heard.last { $0.change == "left" })
-    #expect(left.event == "fence" && left.subject == "start" && left.active && left.mark == "SIMULATED")
-    // The hub may have started after the vehicle had left.
-    #expect(left.message.hasPrefix("fence start: ") && left.message.contains(" m beyond the edge"), "\(left)")
-    let failure = "hook on.fence[1]: not delivered yet, trying again: SIMULATED: test: fence start returned: "
-    #expect(eventually(within: .seconds(400)) { first.standardError.contains(failure) }, "\(first.standardError)")
-    let file = "\(folder.path)/state/hooks.json"
-    #expect(eventually { text(file).contains(#""change":"returned""#) }, "\(text(file))")
+    let receiver = ScriptedReceiver(speed: 9600) { _ in .silence }
+    #expect(chmod(receiver.path, 0o666) == 0 && symlink(receiver.path, port) == 0)
+    #expect(first.logs("hook on.device[1]: not delivered yet, trying again: test: gps"), "\(first.standardError)")
+    let (state, file) = ("\(folder.path)/state", "\(folder.path)/state/hooks.json")
+    #expect(FileChanges.wait(in: state) { text(file).contains(#""change":"works""#) }, "\(text(file))")
+    client.leave()
     stop(first)
+    receiver.end()
     let again = Receiver(at: server.port)
     let second = hub(board)
-    #expect(eventually { !again.notices.isEmpty }, "\(second.standardError)")
-    let returned = try #require(again.notices.first)
-    #expect(returned.change == "returned" && returned.event == "fence" && !returned.active)
-    #expect(eventually { !text(file).contains(returned.eventId) }, "\(text(file))")
+    #expect(again.bodies.waits { !$0.isEmpty }, "\(second.standardError)")
+    let works = try #require(again.notices.first)
+    #expect(works.change == "works" && works.event == "device" && !works.active)
+    #expect(FileChanges.wait(in: state) { !text(file).contains(works.eventId) }, "\(text(file))")
     stop(second)
     // Both events arrive, each once and in this order.
     let posted = heard + again.notices
-    #expect(posted.count { $0.eventId == left.eventId } == 1 && posted.count { $0.eventId == returned.eventId } == 1)
+    #expect(posted.count { $0.eventId == failed.eventId } == 1 && posted.count { $0.eventId == works.eventId } == 1)
     for notices in [posted, marked] {
       #expect(Set(notices.map(\.eventId)).count == notices.count, "\(notices)")
-      let index = try #require(notices.firstIndex { $0.eventId == left.eventId })
-      #expect(notices[(index + 1)...].first?.eventId == returned.eventId, "\(notices)")
+      let index = try #require(notices.firstIndex { $0.eventId == failed.eventId })
+      #expect(notices[(index + 1)...].first?.eventId == works.id, "\(notices)")
     }
   }
 
   @Test func `a device's failure and recovery are published once each`() throws {
     let broker = Broker()
     let topic = "sensorhub/boat/alarm"
+    // The listener gets this message once it has subscribed.
+    broker.publish(topic, "seen")
     let listener = broker.listen([topic])
-    #expect(eventually { broker.sees(listener, on: topic) })
+    #expect(listener.prints("seen"))
     // The port does not exist at first.
     let port = "\(folder.path)/gps"
     let hub = HubProcess(
@@ -144,14 +149,14 @@ import Testing
     func notices() -> [Notice] {
       listener.lines.compactMap { line in line.hasPrefix(topic) ? Notice.read(line.dropFirst(topic.count + 1)) : nil }
     }
-    #expect(eventually { !notices().isEmpty }, "\(hub.program.standardError)")
+    #expect(listener.prints { _ in !notices().isEmpty }, "\(hub.program.standardError)")
     let failed = try #require(notices().first)
     #expect(failed.event == "device" && failed.change == "failed" && failed.active && failed.subject == "gps")
     #expect(failed.message.contains(port), "\(failed)")
     #expect(hub.program.logs("hook on.device: delivered test: gps failed"))
     let receiver = ScriptedReceiver(speed: 9600) { _ in .silence }
     #expect(symlink(receiver.path, port) == 0)
-    #expect(eventually { notices().count > 1 }, "\(hub.program.standardError)")
+    #expect(listener.prints { _ in notices().count > 1 }, "\(hub.program.standardError)")
     #expect(notices().map(\.change) == ["failed", "works"], "\(notices())")
     #expect(notices().last?.active == false)
     #expect(hub.stop() == 0)
@@ -164,9 +169,7 @@ import Testing
   @Test func `a hub that runs as root runs no hook program, and says what to do`() throws {
     try OtherUser.require()
     let hub = HubProcess(board: board("any: { run: [\"\(keeper())\", \"\(marks)\"] }"))
-    #expect(
-      eventually { hub.program.standardError.contains("does not run, because the hub runs as root") },
-      "\(hub.program.standardError)")
+    #expect(hub.logs("does not run, because the hub runs as root"), "\(hub.program.standardError)")
     #expect(hub.program.standardError.contains("sudo systemctl start sensorhub"))
     #expect(hub.stop() == 0)
   }

@@ -51,9 +51,6 @@ import Testing
       guard isServed, isOff else { break }
     }
     hub.program.send(SIGTERM)
-    let hasEnded = eventually { !hub.program.isRunning }
-    #expect(hasEnded)
-    guard hasEnded else { return }
     #expect(hub.program.wait() == 0)
     #expect(access(hub.socket, F_OK) != 0)
   }
@@ -65,7 +62,7 @@ import Testing
   }
 
   @Test func `the last line of a hub that ends is printed`() {
-    for _ in 0..<5 {
+    for _ in 0..<3 {
       let hub = HubProcess(board: HubProcess.simulatedBoard(""))
       #expect(hub.logs("state on"))
       #expect(hub.stop() == 0)
