@@ -26,7 +26,7 @@ enum FileChanges {
     while true {
       // A folder that is watched already is not watched twice.
       for folder in folders { _ = inotify_add_watch(descriptor, folder, UInt32(kinds)) }
-      // The events so far have happened before the next check.
+      // The next check sees the changes that these events report.
       while read(descriptor, &events, events.count) > 0 {}
       if try isMet() { return true }
       let rest = deadline - clock.now

@@ -10,7 +10,7 @@ import Testing
 
   private func hub() throws -> ServedHub { try ServedHub(board: HubProcess.simulatedBoard(web.section)) }
 
-  /// An interval in seconds so long that the next fix is far away, whenever the machine was switched on.
+  /// A week in seconds: the next fix is far away.
   private static let week = "604800"
 
   /// Connects, so that the hub waits for a request before it wakes any device.
