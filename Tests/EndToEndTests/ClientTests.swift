@@ -69,8 +69,7 @@ import Testing
       #expect(program.standardOutput.contains(text), "\(program.standardOutput.prefix(3000)) \(program.standardError)")
     }
     #expect(hub.comesToRest())
-    // The port is closed before the supply is switched off.
-    #expect(hub.openDevices.isEmpty, "\(hub.openDevices)")
+    #expect(eventually { hub.openDevices.isEmpty }, "\(hub.openDevices)")
     #expect(hub.devicesNow["gps"].wakes == 1)
     #expect(hub.stop() == 0)
   }

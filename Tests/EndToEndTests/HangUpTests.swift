@@ -36,7 +36,7 @@ final class HangUpTests {
   }
 
   /// Blocks until the hub's files, or those of its shell, meet a condition.
-  private func waits(_ isMet: () -> Bool) -> Bool { FileChanges.wait(in: folder, until: isMet) }
+  private func waits(_ isMet: () -> Bool) -> Bool { FileChanges.wait(in: folder) { isMet() } }
 
   private func waitUntilItReads() { #expect(waits { log.contains("fused  ") }, "\(log)") }
 

@@ -44,7 +44,7 @@ import Testing
 
   /// Blocks until the first recording meets a condition, which is checked again after each write.
   private func records(_ isMet: (Recorded) -> Bool) -> Bool {
-    FileChanges.wait(in: root, folder) { recorded().map(isMet) ?? false }
+    FileChanges.wait(in: root, folder) { recorded().map { isMet($0) } ?? false }
   }
 
   private func recordsStates(_ count: Int) -> Bool { records { ($0.messages["/state"]?.count ?? 0) > count } }
@@ -156,7 +156,7 @@ import Testing
     HubProcess.write(HubProcess.simulatedBoard(""), to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(hub.comesToRest())
-    #expect(records(\.isWhole))
+    #expect(records { $0.isWhole })
     try MCAPReader(path: "\(folder)/\(names[0])").check()
     #expect(hub.stop() == 0)
   }

