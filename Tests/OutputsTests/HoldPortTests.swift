@@ -108,13 +108,16 @@ import Testing
   }
 
   @Test func `the client that made a hold may prolong it without a power cycle`() async throws {
-    let short = try hold("/devices/gps/hold?for=60")
+    let short = try hold("/devices/gps/hold?for=3")
     let answer = post("/devices/gps/hold?for=3600&hold=\(short.id)")
     let prolonged = try JSONDecoder().decode(Hold.self, from: Data(answer.body.utf8))
     #expect(prolonged.id == short.id && prolonged.seconds == 3600)
     #expect(try holds.count == 1 && (try holds.first.map { $0.seconds > 600 }) == true)
     #expect(post("/devices/gps/hold?hold=nonsense").status == 404)
-    #expect(try hub.device("gps").wakes == 1)
+    // The original duration passes: this hold ends after it, and its device with it.
+    _ = try hold("/devices/imu/hold?for=3")
+    #expect(hub.shows("imu") { $0.power == .off && $0.wakes == 1 })
+    #expect(try hub.device("gps").power == .tracking && hub.device("gps").wakes == 1)
     await hub.end()
   }
 
