@@ -16,7 +16,7 @@ import Testing
   }
 
   /// A fence of 50 m around the place where the vehicle starts. The vehicle drives 100 m away and back each lap.
-  private static let start = "start: { circle: [52.5163, 13.3777, 50], grace: 0, speed: 50 }"
+  private static let start = "start: { circle: [52.5163, 13.3777, 50], grace: 1, speed: 50 }"
   private static let far = "far: { circle: [52.6, 13.5, 1000] }"
 
   /// A vehicle that drives a lap in 16 s, and a receiver that knows the position at once.
