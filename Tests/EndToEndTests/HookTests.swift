@@ -103,6 +103,8 @@ import Testing
     let failed = try #require(server.notices.first)
     #expect(failed.event == "device" && failed.change == "failed" && failed.active && failed.subject == "gps")
     #expect(server.bodies.values.allSatisfy { $0.hasPrefix(#"{"class":"HOOK","topic":"boat","title":"test: "#) })
+    // A message without an answer would be sent again.
+    #expect(first.logs("hook on.device[1]: delivered test: gps failed"), "\(first.standardError)")
     // The server is down while the device recovers, and the hub restarts before the server does.
     server.end()
     let heard = server.notices
@@ -127,7 +129,7 @@ import Testing
     for notices in [posted, marked] {
       #expect(Set(notices.map(\.eventId)).count == notices.count, "\(notices)")
       let index = try #require(notices.firstIndex { $0.eventId == failed.eventId })
-      #expect(notices[(index + 1)...].first?.eventId == works.id, "\(notices)")
+      #expect(notices[(index + 1)...].first?.eventId == works.eventId, "\(notices)")
     }
   }
 
