@@ -82,15 +82,47 @@ final class Broker {
     return listener.standardOutput.contains(" seen")
   }
 
+  /// A subscriber that gets all messages from now on: the broker has confirmed its subscriptions.
+  func joinedListener(_ topics: [String], _ options: [String] = []) -> Program {
+    hasEnd = hasEnd || publish(Broker.end, "end")
+    // The retained message of the last subscription comes after all subscriptions have begun.
+    let listener = listen(topics + [Broker.end], options)
+    _ = listener.prints("\(Broker.end) end\n")
+    return listener
+  }
+
+  /// Waits until the message retained under a topic, or a later message, contains `text`.
+  func tells(_ text: String, on topic: String) -> Bool {
+    let listener = listen([topic])
+    defer {
+      listener.send(SIGTERM)
+      listener.wait()
+    }
+    return listener.prints(text)
+  }
+
+  /// Waits until a message is retained under a topic.
+  func retainsAny(on topic: String) -> Bool { tells("\(topic) ", on: topic) }
+
   /// Waits until this text is retained under a topic; `nil` waits until nothing is.
   func retains(_ text: String?, on topic: String) -> Bool {
-    guard let text else { return eventually { retained(topic) == nil } }
+    guard let text else { return retainsNothing(on: topic) }
     let listener = listen([topic], ["--retain-as-published", "--retained-only"])
     defer {
       listener.send(SIGTERM)
       listener.wait()
     }
     return listener.prints("\(topic) \(text)\n")
+  }
+
+  private func retainsNothing(on topic: String) -> Bool {
+    let listener = joinedListener([topic])
+    defer {
+      listener.send(SIGTERM)
+      listener.wait()
+    }
+    // A retained message comes before that of the end topic, and its removal is a message without content.
+    return listener.lines.first?.hasPrefix(Broker.end + " ") == true || listener.prints("\(topic) (null)\n")
   }
 
   /// The message retained under a topic; `nil` for none.
