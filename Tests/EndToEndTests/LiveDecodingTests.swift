@@ -80,11 +80,10 @@ struct LiveDecodingTests {
     try compare(log, try #require(SharedData.folder) + "/ubx/\(log).log")
   }
 
-  /// Whether the client has read all earlier values, which come before the answer.
-  private func hasRead(_ client: SocketClient) -> Bool {
-    let count = client.bytes.count
-    client.send("?VERSION;")
-    return eventually { String(decoding: client.bytes[count...], as: UTF8.self).contains("\"class\":\"VERSION\"") }
+  /// Whether the client has read all earlier values, which come before the answer to a request that no other resembles.
+  private func hasRead(_ client: Peer, _ request: Int) -> Bool {
+    client.send("?MARK\(request);")
+    return client.receives("'MARK\(request)'")
   }
 
   private func compare(_ log: String, _ path: String) throws {
@@ -103,8 +102,8 @@ struct LiveDecodingTests {
         board:
           "{ name: \"log\", devices: { gps: { driver: \"nmea\", port: \"\(terminal.path)\", speed: 9600 } }, gpsd: { port: \(port) } }",
         ["--no-journal-state"])
-      let client = SocketClient(port: port)
-      let states = SocketClient(path: hub.socket)
+      let client = Peer(port)
+      let states = Peer(path: hub.socket)
       states.send("{\"rateHz\": 1000, \"name\": \"states\"}\n")
       client.send("?WATCH={\"enable\":true,\"json\":true};")
       // Bytes sent before the port is open are lost.
@@ -115,21 +114,24 @@ struct LiveDecodingTests {
             && ["gpsd", "states"].allSatisfy { name in receiver.holders.contains { $0.hasPrefix(name) } }
         })
       var written = 0
+      var requests = 0
       for piece in manner.pieces(bytes) {
         terminal.write(piece)
         written += piece.count
         // Two minutes of data at once would be too much for a client that had no chance to read.
         if written >= 4096 {
           written = 0
-          #expect(eventually { terminal.isRead } && hasRead(client), "\(manner)")
+          requests += 1
+          #expect(eventually { terminal.isRead } && hasRead(client, requests), "\(manner)")
+          states.look()
         }
       }
-      #expect(eventually { Report.places(client.text).last == recorded.last }, "\(manner)")
+      #expect(client.reads { Report.places(client.text).last == recorded.last }, "\(manner)")
       #expect(Report.places(client.text) == recorded, "\(manner)")
       // There is at most one state a millisecond. So not every position appears, but the last one does, and none that
       // was never reported.
       let places = recorded.map { $0.split(separator: " ").suffix(2).joined(separator: " ") }
-      #expect(eventually { State.places(states.text).last == places.last }, "\(manner)")
+      #expect(states.reads { State.places(states.text).last == places.last }, "\(manner)")
       #expect(Set(State.places(states.text)).isSubset(of: places), "\(manner)")
       client.leave()
       states.leave()

@@ -68,20 +68,13 @@ import Testing
     client.send("?WATCH={\"enable\":true,\"json\":true};\n")
     let stream = SocketClient(port: http)
     stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    #expect(
-      eventually { receiver.commands.contains(.correction(1005)) && receiver.commands.contains(.correction(1077)) },
-      "\(hub.program.standardError)")
+    // A fix with carrier phase follows the first corrections.
+    #expect(stream.receives("\"status\":3,") && stream.receives("\"correctionAge\":"), "\(hub.program.standardError)")
     let request = caster.visits.values.first?.request ?? ""
     #expect(request.hasPrefix("GET /BASE HTTP/1.1\r\n"), "\(request)")
     // The header contains "me:secret" encoded as in RFC 7617.
     #expect(request.contains("Authorization: Basic bWU6c2VjcmV0\r\n"), "\(request)")
 
-    var state = ""
-    let isFixed = eventually {
-      state = body("/state")
-      return state.contains("\"status\":3,") && state.contains("\"correctionAge\":")
-    }
-    #expect(isFixed, "\(state)")
     #expect(client.receives("\"class\":\"TPV\"") && client.receives("\"status\":3,"))
     // The receiver itself reports that it uses corrections. All conditions are checked at once, because corrections
     // that come late on a busy machine are missing for a moment.
@@ -90,12 +83,14 @@ import Testing
         "sensorhub_correction_receiver_messages_total{device=\"gps\",outcome=\"used\"} ", "sensorhub_fix_status 3\n",
         "sensorhub_correction_phase{device=\"gps\",phase=\"receiving\"} 1\n",
       ] + [1005, 1077].map { "sensorhub_correction_messages_total{device=\"gps\",message=\"\($0)\"} " }
-    var metrics = ""
+    var (metrics, state) = ("", "")
     let areTold = eventually {
-      metrics = body("/metrics")
-      return expected.allSatisfy(metrics.contains)
+      (metrics, state) = (body("/metrics"), body("/state"))
+      return expected.allSatisfy(metrics.contains) && state.contains("\"status\":3,")
+        && state.contains("\"correctionAge\":")
     }
-    #expect(areTold, "\(metrics)")
+    #expect(areTold, "\(metrics) \(state)")
+    #expect(receiver.commands.contains(.correction(1005)) && receiver.commands.contains(.correction(1077)))
     let parts = ["  base     receiving from ntrip://", " messages (1005, 1077), ", "; the receiver reports: "]
     var listing = ""
     let areListed = eventually {
@@ -112,7 +107,7 @@ import Testing
 
     stream.leave()
     client.leave()
-    #expect(eventually { caster.visits.values.allSatisfy { !$0.isOpen } })
+    #expect(caster.visits.values.allSatisfy { $0.waitsForEnd() })
     #expect(eventually { body("/devices").contains("\"phase\":\"off\"") }, "\(body("/devices"))")
     #expect(caster.visits.values.count == 1)
     #expect(hub.stop() == 0)
@@ -124,11 +119,17 @@ import Testing
     let hub = hub("caster: \"ntrip://127.0.0.1:\(caster.port)/BASE\"")
     let stream = SocketClient(port: http)
     stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    #expect(eventually { body("/state").contains("\"status\":3,") }, "\(body("/state"))")
+    #expect(stream.receives("\"status\":3,"))
     caster.end()
-    #expect(eventually { body("/devices").contains("\"phase\":\"waiting\"") }, "\(body("/devices"))")
-    #expect(eventually { body("/devices").contains("no corrections from ntrip://127.0.0.1:\(caster.port)/BASE: ") })
-    #expect(eventually { body("/state").contains("\"mode\":3,") }, "\(body("/state"))")
+    let reason = "no corrections from ntrip://127.0.0.1:\(caster.port)/BASE: "
+    var devices = ""
+    let isReported = eventually {
+      devices = body("/devices")
+      return devices.contains("\"phase\":\"waiting\"") && devices.contains(reason)
+    }
+    #expect(isReported, "\(devices)")
+    stream.forget()
+    #expect(stream.receives("\"mode\":3,"))
     stream.leave()
     #expect(hub.stop() == 0)
     receiver.hangUp()

@@ -1,11 +1,10 @@
 import CLinux
 import Glibc
-import HardwareIO
 import MonotonicTime
 import TestSupport
 
 /// A client that connects from a chosen address of this machine, as if from another machine. It has no thread of its
-/// own, because there may be a thousand.
+/// own, because there may be a thousand: it reads while the test waits for bytes.
 final class Peer {
   private let descriptor: Int32
   private var received: [UInt8] = []
@@ -40,7 +39,19 @@ final class Peer {
     }
   }
 
+  /// Connects to a Unix socket.
+  init(path: String) { descriptor = SocketClient.connect(path: path) }
+
   deinit { close(descriptor) }
+
+  /// Disconnects. Bytes that have arrived can still be read.
+  func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+  /// Forgets the bytes that have arrived.
+  func forget() {
+    look()
+    received = []
+  }
 
   func send(_ text: String) { send(Array(text.utf8)) }
 
@@ -56,26 +67,36 @@ final class Peer {
 
   /// Waits until `text` has arrived. Returns false if the other end closes first.
   func receives(_ text: String) -> Bool {
-    waits { String(decoding: received, as: UTF8.self).contains(text) }
+    let mark = Array(text.utf8)
+    return reads { received.firstRange(of: mark) != nil }
   }
 
-  /// Waits until the other end has closed the connection. Returns false after the limit of a test.
-  func waitsForEnd() -> Bool {
-    _ = waits { false }
+  /// Reads until the received text meets a condition. Returns false if the other end closes first, or after a limit that
+  /// only keeps a failing test from waiting for ever.
+  func reads(until isMet: () -> Bool) -> Bool {
+    let clock = MonotonicClock()
+    let deadline = clock.now + .seconds(180)
+    look()
+    while !isMet() {
+      let rest = deadline - clock.now
+      guard !hasEnded, rest > .zero else { return false }
+      var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      _ = poll(&event, 1, Int32(rest.components.seconds * 1000 + 1))
+      look()
+    }
+    return true
+  }
+
+  /// Reads until the other end closes. Returns false after the limit.
+  func readsToEnd() -> Bool {
+    _ = reads { false }
     return hasEnded
   }
 
-  /// Reads until a condition holds. Returns false if the other end closes first, or after the limit.
-  private func waits(until isMet: () -> Bool) -> Bool {
-    let clock = MonotonicClock()
-    let deadline = clock.now + .seconds(180)
-    while true {
-      look()
-      if isMet() { return true }
-      let rest = deadline - clock.now
-      guard !hasEnded, rest > .zero else { return false }
-      _ = Poller(stop: -1).wait(for: descriptor, atMost: rest)
-    }
+  /// The number of complete lines that have arrived.
+  var lineCount: Int {
+    look()
+    return received.count { $0 == 10 }
   }
 
   /// Whether the other end has not closed the connection.
@@ -84,7 +105,8 @@ final class Peer {
     return !hasEnded
   }
 
-  private func look() {
+  /// Reads what has arrived.
+  func look() {
     var chunk = [UInt8](repeating: 0, count: 16384)
     while !hasEnded {
       let count = clinux_receive_now(descriptor, &chunk, chunk.count)
