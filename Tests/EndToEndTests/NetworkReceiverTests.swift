@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Receivers on the network: another hub, gpsd itself, and datagrams.
+/// Receivers on the network: Debian's gpsd, and what the program says about network sources.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct NetworkReceiverTests {
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()
@@ -11,47 +11,14 @@ import Testing
     HubProcess(board: "{ name: \"reader\", devices: { remote: { driver: \"nmea\", port: \"\(port)\" } } }")
   }
 
-  private func hasFix(_ watch: Program) -> Bool {
-    HubProcess.states(watch).contains { $0.mode == "gnss" && $0.position?.source == "remote" }
-  }
-
-  @Test(arguments: ["gpsd", "tcp"])
-  func `a hub reads another hub while a client needs it, and then lets its receiver sleep`(_ kind: String) {
-    let source = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
-    let hub = reader(of: kind == "gpsd" ? "gpsd://localhost:\(gpsd)" : "tcp://localhost:\(nmea)")
-    #expect(source.devicesNow["gps"].wakes == 0)
-    for visit in 1...2 {
-      let watch = hub.watch()
-      #expect(eventually { hasFix(watch) }, "\(hub.devicesNow) \(hub.program.standardError)")
-      #expect(source.devicesNow["gps"].wakes == visit)
-      // The reports of gpsd do not count as garbage on the line.
-      let counters = hub.devicesNow["remote"].counters
-      #expect(counters["badChecksum", default: 0] == 0 && counters["sentences", default: 0] > 0, "\(counters)")
-      watch.send(SIGTERM)
-      watch.wait()
-      #expect(eventually { hub.isOff && source.isOff })
-    }
-    #expect(hub.stop() == 0)
-    #expect(source.stop() == 0)
-  }
-
-  @Test func `a hub reads the datagrams of another hub`() {
-    let source = HubProcess(
-      board: HubProcess.simulatedBoard("nmea: { udp: \"127.0.0.1:\(nmea)\", source: \"receiver\", keepsAwake: true }"))
-    let hub = reader(of: "udp://:\(nmea)")
-    let watch = hub.watch()
-    #expect(eventually { hasFix(watch) }, "\(hub.devicesNow) \(hub.program.standardError)")
-    #expect(hub.stop() == 0)
-    #expect(source.stop() == 0)
-  }
-
   @Test func `a hub reads Debian's gpsd while a client needs it`() throws {
     let source = HubProcess.simulated(gpsd: SocketClient.freePort(), nmea: nmea)
     let daemon = Program(
       ["-N", "-S", "\(gpsd)", "tcp://127.0.0.1:\(nmea)"], path: "/usr/sbin/gpsd")
     let hub = reader(of: "gpsd://127.0.0.1:\(gpsd)")
     let watch = hub.watch()
-    #expect(eventually { hasFix(watch) }, "\(hub.devicesNow) \(hub.program.standardError) \(daemon.standardError)")
+    let hasFix = watch.prints("\"mode\":\"gnss\"") && watch.prints("\"source\":\"remote\"")
+    #expect(hasFix, "\(hub.devicesNow) \(hub.program.standardError) \(daemon.standardError)")
     watch.send(SIGTERM)
     watch.wait()
     #expect(hub.comesToRest())
@@ -59,20 +26,6 @@ import Testing
     daemon.wait()
     #expect(hub.stop() == 0)
     #expect(source.stop() == 0)
-  }
-
-  @Test func `a missing network source is reported, tried again, and read once it is there`() {
-    let hub = reader(of: "tcp://127.0.0.1:\(nmea)")
-    let watch = hub.watch()
-    #expect(
-      eventually {
-        hub.devicesNow["remote"].reason.contains("connecting to tcp://127.0.0.1:\(nmea): Connection refused")
-      }, "\(hub.devicesNow)")
-    let source = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
-    #expect(eventually { hasFix(watch) }, "\(hub.devicesNow)")
-    #expect(source.stop() == 0)
-    #expect(hub.shows("remote", "failed"), "\(hub.devicesNow)")
-    #expect(hub.stop() == 0)
   }
 
   @Test(arguments: [

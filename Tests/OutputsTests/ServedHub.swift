@@ -1,97 +1,112 @@
-import Guarding
 import Hub
 import MonotonicTime
 import Publishing
 import Simulation
 import TestSupport
+import Testing
 
 @testable import Outputs
 
-/// A hub with simulated devices and its outputs, on real sockets in the test's process.
+/// A hub in the test's process that serves the outputs of its board on real sockets, as the program does.
+///
+/// ```swift
+/// let hub = try ServedHub("gpsd: { port: \(port) }")
+/// let client = WireClient(port: port)
+/// client.send("?WATCH={\"enable\":true,\"json\":true};")
+/// #expect(client.receives("\"mode\":3"))
+/// client.leave()
+/// #expect(hub.comesToRest())
+/// await hub.end()
+/// ```
 final class ServedHub: Sendable {
-  let hardware: SimulatedHardware
-  let host: HubHost
-  let sink: JournalSink
-  /// The lines of the log.
-  let log = Recorder<String>()
-  private let temporary = TemporaryFolder("served")
-  private let lifetime = Lifetime()
-  private let running: Task<Void, any Error>
-
-  var hub: Hub { host.hub }
-  /// The Unix socket of the states.
-  var socket: String { temporary.path + "/hub.sock" }
-  var recordSocket: String { temporary.path + "/record.sock" }
-
   private struct Nowhere: LogDestination {
     func write(_ entry: LogEntry) {}
   }
 
-  /// Returns once all outputs listen.
-  ///
-  /// - Parameters:
-  ///   - text: the text of the board file
-  ///   - hardware: the simulated devices
-  init(board text: String, on hardware: SimulatedHardware = SimulatedHardware()) throws {
-    self.hardware = hardware
-    let host = HubHost(
-      Hub(board: try ServedHub.board(text), hardware: hardware), version: "test", boardText: Array(text.utf8))
-    self.host = host
+  let host: HubHost
+  let log = Recorder<String>()
+  let path: SocketPath
+  private let folder = TemporaryFolder("served")
+  private let lifetime = Lifetime()
+  private let services: [Task<Void, any Error>]
+
+  var hub: Hub { host.hub }
+  /// The Unix socket of the states.
+  var socket: String { folder.path + "/hub.sock" }
+  var recordSocket: String { folder.path + "/record.sock" }
+
+  /// - Parameter ports: the sections of the board file that open ports, next to the simulated receiver and IMU
+  convenience init(_ ports: String, on hardware: SimulatedHardware = SimulatedHardware()) throws {
+    try self.init(board: HubProcess.simulatedBoard(ports), on: hardware)
+  }
+
+  /// - Parameter board: the text of the board file
+  init(board: String, on hardware: SimulatedHardware = SimulatedHardware()) throws {
+    host = HubHost(
+      Hub(board: try ServedHub.board(board), hardware: hardware), version: "test",
+      boardText: Array(board.utf8))
+    path = SocketPath(folder.path + "/hub.sock")
     let sink = JournalSink(to: Nowhere())
-    self.sink = sink
     sink.observe { [log] in log.append($0.message) }.store(in: lifetime)
-    // A thousand connections need not fit, and other tests need descriptors too.
-    let budget = DescriptorBudget(total: 4096)
-    let server = try StreamServer(
-      host: host, path: SocketPath(temporary.path + "/hub.sock"), sink: sink, budget: budget)
+    let budget = DescriptorBudget.raised()
+    let server = try StreamServer(host: host, path: path, sink: sink, budget: budget)
+    let journal = JournalOutput(host: host, sink: sink, writesState: false)
     let web = HTTPOutput(host: host, sink: sink, budget: budget)
+    let datagrams = NMEADatagramOutput(host: host, sink: sink)
+    let corrections = CorrectionsOutput(host: host, sink: sink)
     let (fences, requests) = (FenceOutput(host: host, sink: sink), StandingRequestOutput(host: host))
-    running = Task {
-      async let streams: Void = server.run()
-      async let pages: Void = web.run()
-      async let watches: Void = fences.run()
-      async let standing: Void = requests.run()
-      _ = try await (streams, pages, watches, standing)
-    }
-    // The ports of the streams are open by now.
-    if hub.board.http != nil { _ = log.waits { $0.contains { $0.hasPrefix("dashboard on http://") } } }
+    services = [
+      Task { try await server.run() }, Task { try await journal.run() }, Task { try await web.run() },
+      Task { try await datagrams.run() }, Task { try await corrections.run() }, Task { try await fences.run() },
+      Task { try await requests.run() },
+    ]
+    // Clients find the Unix sockets and the stream ports at once. The web port opens later.
+    if hub.board.http != nil { #expect(logs("dashboard on")) }
   }
 
-  static func board(_ text: String) throws -> Board { try Board(json5: Array(text.utf8), file: "test") }
-
-  /// Puts another board file into service, and returns when the old board's devices have stopped.
-  ///
-  /// - Returns: the problems
-  func reload(_ text: String) async throws -> [String]? {
-    await host.serve(try ServedHub.board(text), text: Array(text.utf8))
+  deinit {
+    host.shutDown()
+    for service in services { service.cancel() }
   }
+
+  private static func board(_ text: String) throws -> Board { try Board(json5: Array(text.utf8), file: "test") }
+
+  /// Puts another board file into service.
+  func reload(_ text: String) async throws {
+    #expect(await host.serve(try ServedHub.board(text), text: Array(text.utf8)) == [])
+  }
+
+  /// Switches all devices off, and ends all outputs.
+  func end() async {
+    host.shutDown()
+    for service in services { service.cancel() }
+    for service in services { _ = await service.result }
+    #expect(await hub.isOff() == [])
+    lifetime.end()
+  }
+
+  /// Blocks until the log contains `text`.
+  func logs(_ text: String) -> Bool { log.waits { $0.contains { $0.contains(text) } } }
 
   /// The present status of a device.
-  func device(_ id: String) throws -> DeviceStatus {
-    guard let status = hub.devices.first(where: { $0.id == id }) else { throw Missing(id: id) }
-    return status
+  func device(_ id: String) throws -> DeviceStatus { try #require(hub.devices.first { $0.id == id }) }
+
+  /// Whether no device was ever switched on.
+  var hasWokenNothing: Bool { hub.devices.allSatisfy { $0.wakes == 0 && $0.power.isRest } }
+
+  /// Blocks until a device of the present board has one of these states.
+  func shows(_ id: String, _ powers: DeviceStatus.Power...) -> Bool {
+    hub.monitors.first { $0.id == id }?.changes.waits { powers.contains($0.power) } ?? false
   }
 
-  private struct Missing: Error {
-    var id: String
-  }
-
-  /// Blocks until a device has this state.
+  /// Blocks until a device of the present board has this status.
   func shows(_ id: String, _ isMet: (DeviceStatus) -> Bool) -> Bool {
     hub.monitors.first { $0.id == id }?.changes.waits(until: isMet) ?? false
   }
 
-  /// Blocks until each device is off, or asleep if its power cannot be switched.
+  /// Blocks until all devices are off, or asleep if their power cannot be switched.
   func comesToRest() -> Bool {
     hub.monitors.allSatisfy { $0.changes.waits { $0.power == .off || $0.power == .asleep } }
-  }
-
-  func end() async {
-    host.shutDown()
-    running.cancel()
-    _ = try? await running.value
-    lifetime.end()
-    _ = await hub.isOff()
   }
 }
 

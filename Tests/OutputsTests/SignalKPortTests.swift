@@ -1,3 +1,4 @@
+import Hub
 import TestSupport
 import Testing
 
@@ -9,36 +10,36 @@ import Testing
     #"{"context":"vessels.self","subscribe":[{"path":"\#(path)"\#(more)}]}"# + "\r\n"
   }
 
-  @Test func `a Signal K client gets a greeting, and only the devices for its subscriptions are awake`() {
-    let hub = HubProcess(board: HubProcess.simulatedBoard("signalk: { port: \(port), mmsi: \"244123456\" }"))
-    let client = SocketClient(port: port)
+  @Test func `a Signal K client gets a greeting, and only the devices for its subscriptions are awake`() async throws {
+    let hub = try ServedHub("signalk: { port: \(port), mmsi: \"244123456\" }")
+    let client = WireClient(port: port)
     #expect(client.receives("\r\n"))
     let vessel = "vessels.urn:mrn:imo:mmsi:244123456"
     #expect(client.text.hasPrefix(#"{"name":"SensorHub "#), "\(client.text)")
     #expect(client.text.contains(#""self":"\#(vessel)","roles":["master","main"]}"#), "\(client.text)")
-    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
+    #expect(hub.hasWokenNothing)
 
     client.send(subscribe("navigation.attitude", #","period":200"#))
     #expect(client.receives(#"{"path":"navigation.attitude","value":{"roll":"#), "\(client.text)")
     #expect(client.text.contains(#""meta":[{"path":"navigation.attitude","value":{"description":"#))
     #expect(client.text.contains(#"{"context":"\#(vessel)","updates":[{"$source":"sensorhub.imu","#), "\(client.text)")
-    #expect(hub.devicesNow["imu"].holders.contains { $0.hasPrefix("signalk 127.0.0.1:") })
-    #expect(hub.devicesNow["gps"].wakes == 0)
+    #expect(try hub.device("imu").holders.contains { $0.hasPrefix("signalk 127.0.0.1:") })
+    #expect(try hub.device("gps").wakes == 0)
 
     client.send(subscribe("navigation.position", #","policy":"instant""#))
     #expect(client.receives(#"{"path":"navigation.position","value":{"longitude":13."#), "\(client.text)")
     client.send(#"{"context":"*","unsubscribe":[{"path":"navigation.position"}]}"# + "\r\n")
-    #expect(hub.shows("gps", "off"))
-    #expect(hub.devicesNow["imu"].power == "tracking" || hub.devicesNow["imu"].holders.count == 1)
+    #expect(hub.shows("gps", .off))
+    #expect(try hub.device("imu").holders.count == 1)
     client.send("what is this\r\n")
     #expect(client.receives(#"{"errorMessage":"send one JSON object"#), "\(client.text)")
     client.leave()
     #expect(hub.comesToRest())
     // A browser's request reaches no session.
-    let browser = SocketClient(port: port)
+    let browser = WireClient(port: port)
     browser.send("POST / HTTP/1.1\r\n\r\n" + subscribe("*"))
-    #expect(eventually { !browser.isOpen })
-    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 1 })
-    #expect(hub.stop() == 0)
+    #expect(browser.readsToEnd())
+    #expect(hub.hub.devices.allSatisfy { $0.wakes == 1 })
+    await hub.end()
   }
 }
