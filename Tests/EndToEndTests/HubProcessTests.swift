@@ -19,7 +19,9 @@ struct HubProcessTests {
     watch.send(SIGINT)
     watch.wait()
     #expect(hub.logs("gps: lingering (") && hub.logs("gps: off (") && hub.logs("imu: off ("))
-    #expect(hub.isOff && hub.devicesNow.devices.allSatisfy { $0.wakes == 1 }, "\(hub.program.standardError)")
+    // The other devices follow.
+    #expect(hub.comesToRest(), "\(hub.program.standardError)")
+    #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 1 })
     // The far end of the simulated receiver's line has its own thread, which ends when it next looks.
     #expect(eventually { hub.openDevices.isEmpty }, "\(hub.openDevices)")
     #expect(hub.stop() == 0)

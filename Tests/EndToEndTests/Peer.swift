@@ -39,12 +39,9 @@ final class Peer {
     }
   }
 
-  /// Connects to a Unix socket.
-  init(path: String) { descriptor = SocketClient.connect(path: path) }
-
   deinit { close(descriptor) }
 
-  /// Disconnects. Bytes that have arrived can still be read.
+  /// Disconnects.
   func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   /// Forgets the bytes that have arrived.
@@ -105,8 +102,7 @@ final class Peer {
     return !hasEnded
   }
 
-  /// Reads what has arrived.
-  func look() {
+  private func look() {
     var chunk = [UInt8](repeating: 0, count: 16384)
     while !hasEnded {
       let count = clinux_receive_now(descriptor, &chunk, chunk.count)

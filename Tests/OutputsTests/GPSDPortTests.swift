@@ -1,5 +1,6 @@
 import Glibc
 import Hub
+import Simulation
 import TestSupport
 import Testing
 
@@ -10,7 +11,16 @@ import Testing
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()
 
-  private func hub() throws -> ServedHub { try ServedHub("gpsd: { port: \(gpsd) }, nmea: { port: \(nmea) }") }
+  private func hub(on hardware: SimulatedHardware = SimulatedHardware()) throws -> ServedHub {
+    try ServedHub("gpsd: { port: \(gpsd) }, nmea: { port: \(nmea) }", on: hardware)
+  }
+
+  /// Hardware whose receiver has ten epochs a second, for tests that wait for many.
+  private var quickHardware: SimulatedHardware {
+    var receiver = SimulatedReceiver.Configuration()
+    receiver.rateHz = 10
+    return SimulatedHardware(receiver: receiver)
+  }
 
   /// A client with a watch of everything.
   private func watcher() -> WireClient {
@@ -214,7 +224,7 @@ import Testing
   @Test func `a client that joins receives the current state at once, without taking reports from other clients`()
     async throws
   {
-    let hub = try hub()
+    let hub = try hub(on: quickHardware)
     let steady = watcher()
     #expect(hasFix(steady))
     for _ in 0..<10 {
@@ -250,7 +260,8 @@ import Testing
   @Test func `a client receives each epoch once, however many others come and go`() async throws {
     // Of the receiver alone: with an IMU a position is of its newest sample, which may be the same in two epochs on a
     // machine that is held up for as long.
-    let hub = try ServedHub("gpsd: { port: \(gpsd), parts: [\"position\"] }, nmea: { port: \(nmea) }")
+    let hub = try ServedHub(
+      "gpsd: { port: \(gpsd), parts: [\"position\"] }, nmea: { port: \(nmea) }", on: quickHardware)
     let plotter = WireClient(port: nmea)
     #expect(plotter.receives("\r\n"))
     let steady = watcher()
