@@ -39,7 +39,7 @@ import Testing
         if waited.isEmpty { looks += 1 }
         waited += bytes[..<count]
         let line = bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }
-        guard let report = try? JSONDecoder().decode(GPSDTruthTests.Report.self, from: Data(line)) else { continue }
+        guard let report = try? JSONDecoder().decode(GPSDTunnelTests.Report.self, from: Data(line)) else { continue }
         // The client has one attribute for all classes with a member of that name, so it would take a GST's metres for
         // degrees.
         if let latitude = report.lat {

@@ -11,11 +11,11 @@ import Testing
 
 /// What the gpsd protocol and the fused sentences state in a tunnel.
 @Suite(.timeLimit(.minutes(10))) struct GPSDTunnelTests {
-  private struct Report: Decodable {
+  struct Report: Decodable {
     var `class`: String
-    var time: String?
-    var mode, status: Int?
-    var lat: Double?
+    var device, path, time, activated: String?
+    var mode, active, status: Int?
+    var lat, lon, alt, cycle: Double?
   }
 
   private static func reports(_ text: String, _ name: String) -> [Report] {
