@@ -127,6 +127,17 @@ public final class DeviceMonitor: Sendable {
     change { state, _ in state.machine.status.setWarning(about: subject, text) }
   }
 
+  /// Sets whether the battery that the device measures is low, or ends that with `nil`.
+  ///
+  /// - Parameter isDecided: whether this is certain; `false` before the first decision
+  func battery(isLow text: String?, isDecided: Bool) {
+    change { state, _ in
+      state.machine.status.setBatteryUndecided(!isDecided)
+      state.machine.status.setAlarm(.supply, text)
+      state.machine.status.setWarning(about: .supply, text)
+    }
+  }
+
   /// Why the supply is still on, if it could not be switched off.
   public var switchProblem: String? { state.withLock { $0.machine.status.switchProblem } }
 

@@ -101,6 +101,16 @@ public final class DeviceRegistry: Sendable {
     }.first
   }
 
+  func supplyMonitor(_ id: String) -> (description: SupplyMonitorDescription, reader: SupplyMonitorReader)? {
+    entries.lazy.compactMap { entry in
+      if case .supplyMonitor(let description, let reader) = entry, description.id == id {
+        (description, reader)
+      } else {
+        nil
+      }
+    }.first
+  }
+
   /// The fused magnetometers.
   var magnetometers: [MagnetometerReader] {
     fused.compactMap { if case .magnetometer(_, let reader) = $0 { reader } else { nil } }

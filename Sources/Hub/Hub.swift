@@ -20,6 +20,8 @@ public final class Hub: Sendable {
   let states: StateFeed
   /// The scheduled fixes.
   let fixPlanner: FixPlanner
+  /// Watches the battery of the board.
+  public let battery: BatteryMonitor
   /// The epochs of the selected receiver, across its failures; no values on a board without a receiver.
   public let epochs: LazyPublisher<GNSSObservation, Never>
   /// The output of the selected receiver: complete sentences and messages as received, several at a time, and epochs.
@@ -70,9 +72,11 @@ public final class Hub: Sendable {
     clockOffsets = ClockComparison.offsets(
       of: registry, on: machine, last: latestClockOffset, lastPulse: latestPulse)
     fixPlanner = FixPlanner(clock: clock)
+    battery = BatteryMonitor(clock: clock)
     for entry in registry.value.entries { entry.reader.follow(entry.description.power) }
     registry.value.beginMeters()
     fixPlanner.begin(on: self)
+    battery.limitsChanged { [weak fixPlanner] in fixPlanner?.limitsHaveChanged() }
   }
 
   // MARK: The board
@@ -135,6 +139,7 @@ public final class Hub: Sendable {
     let reason = "the hub is shutting down"
     for monitor in devices.monitors { monitor.ends(because: reason) }
     fixPlanner.end()
+    battery.end()
     devices.endMeters()
     states.end()
     sentences.shutDown()

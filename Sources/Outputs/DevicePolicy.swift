@@ -15,6 +15,8 @@ public struct DevicePolicy {
   let usesNetwork: Bool
   /// The networks of machines that may connect, or that the hub connects to. `any` stands for all machines.
   let networks: [String]
+  /// Whether the hub shuts the machine down, which needs a right of its user at logind.
+  let shutsDown: Bool
   /// The folder of recordings, if the board file names one, as a value of `ReadWritePaths=`.
   let writtenPaths: [String]
   /// The programs that the hub runs, and the folders of their interpreters, as values of `ExecPaths=`.
@@ -36,6 +38,7 @@ public struct DevicePolicy {
     }
     if board.lines.contains(where: { $0.line.chip != "simulated" }) { kinds.insert("char-gpiochip") }
     self.kinds = kinds.sorted()
+    shutsDown = board.battery?.criticalVolts != nil
     let casters = board.devices.flatMap { device in
       if case .receiver(let receiver) = device { receiver.caster?.inOrder ?? [] } else { [CasterSettings]() }
     }
@@ -91,6 +94,8 @@ public struct DevicePolicy {
     lines += networks.map { "IPAddressAllow=\($0)" }
     lines += writtenPaths.map { "ReadWritePaths=\($0)" }
     lines += runPaths.map { "ExecPaths=\($0)" }
+    // systemd ignores this line. `activate` grants the right.
+    if shutsDown { lines.append("X-PowerOff=yes") }
     return lines
   }
 

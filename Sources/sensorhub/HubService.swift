@@ -124,6 +124,7 @@ struct HubService: Sendable {
       HookOutput(host: host, sink: sink, memory: hookMemory),
       FenceOutput(host: host, sink: sink, memory: fenceMemory, file: addedFences),
       StandingRequestOutput(host: host), ConditionOutput(host: host, sink: sink),
+      BatteryOutput(host: host, sink: sink),
       FleetOutput(host: host, sink: sink, memory: fleetMemory),
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
       AnnouncementOutput(host: host, sink: sink), GDL90Output(host: host, sink: sink),

@@ -84,6 +84,29 @@ struct HookAlarmsTests {
     #expect(alarms.look(look, at: Self.at(10)).changes.map(\.key.event) == [.jamming])
   }
 
+  @Test func `a battery that is not known to have recovered is still low for the hooks`() {
+    let supply = HookAlarms.Key(event: .supply, subject: "meter")
+    var alarms = HookAlarms(raised: [supply])
+    func look(isKnown: Bool) -> HookAlarms.Look {
+      var look = HookAlarms.Look()
+      look.add(DeviceAlarms(isMeasuring: true, isHeard: true, isSupplyKnown: isKnown), of: "meter")
+      return look
+    }
+    #expect(alarms.look(look(isKnown: false), at: Self.at(0)).changes.isEmpty)
+    #expect(alarms.look(look(isKnown: false), at: Self.at(100)).changes.isEmpty)
+    _ = alarms.look(look(isKnown: true), at: Self.at(101))
+    #expect(alarms.look(look(isKnown: true), at: Self.at(131)).changes == [.init(key: supply, trouble: nil)])
+  }
+
+  @Test func `each shutdown is reported, and its end only after one`() {
+    var alarms = HookAlarms()
+    #expect(!alarms.markShutdown(false, of: "meter"))
+    #expect(alarms.markShutdown(true, of: "meter") && alarms.markShutdown(true, of: "meter"))
+    // The next run of the hub.
+    var next = HookAlarms(raised: alarms.raised)
+    #expect(next.markShutdown(false, of: "meter") && !next.markShutdown(false, of: "meter"))
+  }
+
   @Test func `a device removed from the board is forgotten`() {
     var alarms = HookAlarms(raised: [Self.gps, Self.line])
     alarms.keep { $0.subject != "gps" }

@@ -1,6 +1,7 @@
-// libsystemd: service notification, the journal, devices that are plugged in, and Avahi over D-Bus.
+// libsystemd: service notification, the journal, devices that are plugged in, and Avahi and logind over D-Bus.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
@@ -36,3 +37,11 @@ int csystemd_announcement_run(
   csystemd_announcement *announcement, int stop_fd, csystemd_announcement_report report, void *context);
 
 void csystemd_announcement_free(csystemd_announcement *announcement);
+
+/// Asks logind to shut the machine down and switch it off. A program that forbids this (an inhibitor of the mode
+/// `block`) is respected, whatever user the hub runs as. Waits for the answer, at most as long as sd-bus waits for a
+/// method, which is 25 s.
+///
+/// Returns 0 once logind shuts down, or a negative errno with the reason in `refusal`: -EBUSY for an inhibitor, and
+/// -EACCES if the hub's user may not do this.
+int csystemd_power_off(char *refusal, size_t size);

@@ -43,6 +43,8 @@ public struct Board: Equatable, Sendable {
   public var hooks: [HookSettings]
   /// Fixes that the hub takes without a client. Each is a subscription.
   public var requests: [StandingRequest]
+  /// The limits of the board's battery; `nil` if the hub does not watch it.
+  public var battery: BatterySettings?
 
   /// The source of an output's sentences, their types, their rate, and the parts of the state that they need.
   public struct NMEAFeed: Equatable, Sendable {

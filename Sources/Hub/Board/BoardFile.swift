@@ -151,6 +151,9 @@ extension Board {
     for (name, section) in try root.namedSections("fences") { fences.append(try FenceSettings(name, section)) }
     hooks = try root.section("on").map { (section) throws(BoardError) in try HookSettings.read(section) } ?? []
     requests = try StandingRequest.all(&root)
+    if let section = try root.section("battery") {
+      battery = try BatterySettings(section, devices, sections.map(\.section))
+    }
     try root.finish()
   }
 }

@@ -78,6 +78,21 @@ public enum BoardWarnings {
     }
   }
 
+  /// Warns of a battery section that has no effect, or leaves no time. This does not depend on the machine.
+  public static func battery(of board: Board) -> [String] {
+    guard let battery = board.battery else { return [] }
+    var warnings: [String] = []
+    if battery.steps.isEmpty, battery.criticalVolts == nil {
+      warnings.append("battery: it only warns; add 'whenShort' to relax requests, or 'critical' to shut down")
+    }
+    if let critical = battery.criticalVolts, battery.lowVolts - critical < battery.hysteresisVolts {
+      warnings.append(
+        "battery: 'low' and 'critical' are closer than the hysteresis of \(battery.hysteresisVolts.shortVolts) V: "
+          + "there is little time between the warning and the shutdown; lower 'critical'")
+    }
+    return warnings
+  }
+
   /// Warns if the board uses the model of the earth's magnetic field after it has expired. A magnetometer uses the
   /// model for headings, and a receiver uses it for the magnetic variation at each position.
   ///

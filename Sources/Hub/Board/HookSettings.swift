@@ -6,6 +6,8 @@ public enum HookEvent: String, CaseIterable, Codable, Sendable {
   case blind
   /// A measured supply is low, or is no longer low.
   case supply
+  /// The board shuts down because its battery is empty, or is on again.
+  case shutdown
   /// A receiver reports jamming, or its end.
   case jamming
   /// A receiver reports spoofed signals, or their end.

@@ -58,12 +58,17 @@ public protocol PlacedSample: Sendable {
   /// - Parameter before: the warning of the previous sample
   func warning(_ placement: Placement, before: String?) -> String?
 
+  /// Whether a sensor in this placement can give warnings.
+  static func warns(_ placement: Placement) -> Bool
+
   /// Whether equal samples give equal warnings in both placements.
   static func warnsAlike(_ one: Placement, _ other: Placement) -> Bool
 }
 
 extension PlacedSample {
   public func warning(_ placement: Placement, before: String?) -> String? { nil }
+
+  public static func warns(_ placement: Placement) -> Bool { false }
 
   public static func warnsAlike(_ one: Placement, _ other: Placement) -> Bool { true }
 }
@@ -99,6 +104,8 @@ extension SupplySample: PlacedSample {
     let rounded = (volts * 100).rounded() / 100
     return before ?? "the supply is low, \(rounded) V of at least \(low) V: charge the battery, or switch loads off"
   }
+
+  public static func warns(_ placement: Placement) -> Bool { placement.lowVolts != nil }
 
   public static func warnsAlike(_ one: Placement, _ other: Placement) -> Bool { one.lowVolts == other.lowVolts }
 

@@ -19,11 +19,14 @@ public struct DeviceAlarms: Equatable, Sendable {
   public var isMeasuring: Bool
   /// Whether the device is read at present, with a fix or without.
   public var isHeard: Bool
+  /// Whether the absence of a low supply is certain.
+  public var isSupplyKnown: Bool
 
   public init(
     reported: [DeviceAlarm: String] = [:], failure: DeviceCondition? = nil, lineProblem: String? = nil,
-    isMeasuring: Bool = false, isHeard: Bool = false
+    isMeasuring: Bool = false, isHeard: Bool = false, isSupplyKnown: Bool? = nil
   ) {
+    self.isSupplyKnown = isSupplyKnown ?? isMeasuring
     self.reported = reported
     self.failure = failure
     self.lineProblem = lineProblem

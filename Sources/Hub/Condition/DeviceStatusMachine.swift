@@ -41,6 +41,8 @@ struct DeviceStatusMachine: Sendable {
   private var warningSince: MonotonicInstant
   /// The alarms that the device reports.
   private var alarms: [DeviceAlarm: String] = [:]
+  /// Whether it is not known yet if the battery that the device measures is low.
+  private var isBatteryUndecided = false
 
   /// - Parameters:
   ///   - hasSwitch: whether the device's supply can be switched off
@@ -112,6 +114,9 @@ struct DeviceStatusMachine: Sendable {
 
   /// Sets an alarm, or ends it with `nil`.
   mutating func setAlarm(_ alarm: DeviceAlarm, _ text: String?) { alarms[alarm] = text }
+
+  /// Sets whether it is not known yet if the battery that the device measures is low.
+  mutating func setBatteryUndecided(_ isUndecided: Bool) { isBatteryUndecided = isUndecided }
 
   /// Continues the count of wakes of the device's predecessor.
   mutating func open(wakes: Int) { (status.wakes, delivered.wakes) = (wakes, wakes) }
@@ -217,6 +222,7 @@ struct DeviceStatusMachine: Sendable {
   func alarms(_ health: DeviceCondition?) -> DeviceAlarms {
     DeviceAlarms(
       reported: alarms, failure: health.flatMap { $0.kind == .failed ? $0 : nil }, lineProblem: supply.problem,
-      isMeasuring: status.power == .tracking, isHeard: status.power == .tracking || status.power == .acquiring)
+      isMeasuring: status.power == .tracking, isHeard: status.power == .tracking || status.power == .acquiring,
+      isSupplyKnown: status.power == .tracking && !isBatteryUndecided)
   }
 }

@@ -59,14 +59,14 @@ public struct EnergyBudget: Equatable, Sendable {
   }
 
   /// The limits of the first steps, combined.
-  func degradation(_ stepCount: Int) -> Degradation { steps.prefix(stepCount).reduce(.none) { $0.and($1) } }
+  func degradation(_ stepCount: Int) -> Degradation { Degradation.of(steps.prefix(stepCount)) }
 }
 
 extension EnergyBudget {
   /// - Parameter section: the device's section `power`, with the keys `milliwattHoursPerDay` and `whenShort`
   init?(_ section: inout BoardSection, ofReceiver isReceiver: Bool) throws(BoardError) {
     let perDay = try section.number("milliwattHoursPerDay", in: EnergyBudget.milliwattHours)
-    let steps = try section.sections("whenShort")
+    let steps = try EnergyBudget.steps(&section)
     guard let perDay else {
       if !steps.isEmpty { throw section.missing("milliwattHoursPerDay") }
       return nil
@@ -74,9 +74,15 @@ extension EnergyBudget {
     if !isReceiver, !steps.isEmpty {
       throw section.wrong("whenShort", expected: "left out: it is about fixes, and this device is not a receiver")
     }
-    self.init(milliwattHoursPerDay: perDay)
-    for step in steps { self.steps.append(try Degradation(step)) }
-    if self.steps.count > 16 { throw section.wrong("whenShort", expected: "a list of at most 16 steps") }
+    self.init(milliwattHoursPerDay: perDay, steps: steps)
+  }
+
+  /// Reads the steps of a budget or of the battery.
+  static func steps(_ section: inout BoardSection) throws(BoardError) -> [Degradation] {
+    var steps: [Degradation] = []
+    for step in try section.sections("whenShort") { steps.append(try Degradation(step)) }
+    if steps.count > 16 { throw section.wrong("whenShort", expected: "a list of at most 16 steps") }
+    return steps
   }
 }
 

@@ -59,7 +59,7 @@ extension DeviceReader where Sample: PlacedSample {
         scope.tracking()
         let present = sample.warning(description.placement, before: warning)
         // The warning of the previous run holds until the first sample.
-        if isFirst || present != warning {
+        if Sample.warns(description.placement), isFirst || present != warning {
           scope.monitor.alarm(.supply, present)
           scope.monitor.setWarning(about: .supply, present)
         }

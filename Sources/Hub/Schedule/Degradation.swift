@@ -14,6 +14,9 @@ public struct Degradation: Equatable, Sendable {
 
   public static let none = Degradation()
 
+  /// The combination of several steps.
+  static func of(_ steps: some Sequence<Degradation>) -> Degradation { steps.reduce(.none) { $0.and($1) } }
+
   /// The combination: the longer interval, and the larger radius.
   func and(_ other: Degradation) -> Degradation {
     func larger<Value: Comparable>(_ one: Value?, _ other: Value?) -> Value? {

@@ -110,6 +110,9 @@ final class FixPlanner: Sendable {
     }
   }
 
+  /// Applies the limits on requests after they have changed.
+  func limitsHaveChanged() { update { advance(&$0) } }
+
   /// Ends all fixes.
   func end() {
     update { state in

@@ -50,8 +50,8 @@ extension Hub {
     fixMonitors.contains { $0.isWanted { !besidesForFixes || $0.purpose != .schedule } }
   }
 
-  /// The limits that the receivers' budgets set on fixes.
-  var degradation: Degradation { fixMonitors.reduce(.none) { $0.and($1.degradation) } }
+  /// The limits that the receivers' budgets and the battery set on fixes.
+  var degradation: Degradation { fixMonitors.reduce(battery.degradation) { $0.and($1.degradation) } }
 
   func leadTime(at now: MonotonicInstant) -> FixLeadTime {
     FixLeadTime(

@@ -103,6 +103,16 @@ struct HookAlarms: Sendable {
     return isNew ? [FenceChange(event: event, isRaised: isRaised)] : []
   }
 
+  /// Marks a shutdown of the board as reported, or as over.
+  ///
+  /// - Returns: whether this must be reported: each attempt, and the end if an attempt was reported
+  mutating func markShutdown(_ isRaised: Bool, of device: String) -> Bool {
+    let key = Key(event: .shutdown, subject: device)
+    if !isRaised { return raised.remove(key) != nil }
+    raised.insert(key)
+    return true
+  }
+
   /// Forgets the troubles of devices and fences that no longer exist.
   mutating func keep(_ isThere: (Key) -> Bool) { raised = raised.filter(isThere) }
 }
@@ -125,7 +135,7 @@ extension HookAlarms.Look {
     let failure = alarms.failure.map { HookAlarms.Trouble(text: $0.summary, nextStep: $0.nextStep) }
     see(.device, failure, isOver: alarms.isMeasuring)
     see(.line, alarms.lineProblem.map { HookAlarms.Trouble(text: $0) }, isOver: true)
-    see(.supply, alarms.reported[.supply].map { HookAlarms.Trouble(text: $0) }, isOver: alarms.isMeasuring)
+    see(.supply, alarms.reported[.supply].map { HookAlarms.Trouble(text: $0) }, isOver: alarms.isSupplyKnown)
     see(.jamming, alarms.reported[.jamming].map { HookAlarms.Trouble(text: $0) }, isOver: alarms.isHeard)
     see(.spoofing, alarms.reported[.spoofing].map { HookAlarms.Trouble(text: $0) }, isOver: alarms.isHeard)
   }
@@ -136,7 +146,7 @@ extension HookEvent {
   fileprivate var patience: Duration {
     switch self {
     case .device, .jamming, .spoofing: HookAlarms.patience
-    case .fence, .blind, .supply, .line: .zero
+    case .fence, .blind, .supply, .shutdown, .line: .zero
     }
   }
 }

@@ -15,6 +15,7 @@ final class HookDelivery: Sendable {
     /// The reason of the last failed attempt; `nil` after any other outcome.
     var said: String?
     var whenIdle: [Callback] = []
+    var whenTried: [(id: String, callback: Callback)] = []
   }
 
   /// The hub's objects that a delivery uses.
@@ -114,12 +115,14 @@ final class HookDelivery: Sendable {
     case .stopped: break
     }
     if case .failed = outcome {} else { state.withLock { $0.said = nil } }
-    let idle = state.withLock { state in
+    let callbacks = state.withLock { state in
       state.isDelivering = false
+      let tried = state.whenTried.filter { $0.id == notice.id }.map(\.callback)
+      state.whenTried.removeAll { $0.id == notice.id }
       defer { state.whenIdle = [] }
-      return state.whenIdle
+      return state.whenIdle + tried
     }
-    for callback in idle { callback() }
+    for callback in callbacks { callback() }
     go()
   }
 
@@ -144,6 +147,16 @@ final class HookDelivery: Sendable {
 
   /// Stops the running delivery.
   func interrupt() { stop.set() }
+
+  /// Calls back once a notice has been delivered or has failed for the first time; at once if the hook does not have it.
+  func whenTried(_ id: String, _ action: @escaping @Sendable () -> Void) {
+    let isWaiting = state.withLock { state in
+      guard state.queue.waiting.contains(where: { $0.id == id }), !state.isOver else { return false }
+      state.whenTried.append((id, Callback(action)))
+      return true
+    }
+    if !isWaiting { action() }
+  }
 
   /// Calls back once no delivery is running; at once if none is running now.
   func whenIdle(_ action: @escaping @Sendable () -> Void) {

@@ -50,6 +50,7 @@ struct HookNotice: Codable, Equatable, Sendable {
       case .fence: "fence \(subject) \(change.rawValue)"
       case .blind: "fence \(subject) \(isRaised ? "cannot be watched" : "is watched again")"
       case .supply: "\(subject): supply \(change.rawValue)"
+      case .shutdown: isRaised ? "the board shuts down, \(subject) is empty" : "the board is on"
       case .jamming: "\(subject): jamming \(change.rawValue)"
       case .spoofing: "\(subject): spoofing \(change.rawValue)"
       case .line: "\(subject): supply \(isRaised ? "could not be switched off" : "is off at last")"
@@ -62,7 +63,7 @@ struct HookNotice: Codable, Equatable, Sendable {
   var priority: Int {
     guard isRaised else { return 3 }
     return switch event {
-    case .fence, .blind, .spoofing: 5
+    case .fence, .blind, .spoofing, .shutdown: 5
     case .supply, .jamming, .line, .device: 4
     }
   }
@@ -124,7 +125,7 @@ extension HookEvent {
     case .fence: isRaised ? .left : .returned
     case .blind: isRaised ? .lost : .found
     case .supply: isRaised ? .low : .recovered
-    case .jamming, .spoofing: isRaised ? .began : .ended
+    case .jamming, .spoofing, .shutdown: isRaised ? .began : .ended
     case .line: isRaised ? .stuck : .freed
     case .device: isRaised ? .failed : .works
     }

@@ -61,7 +61,9 @@ public final class HookOutput: Service {
     let fences = host.fences.changes.subscribe(
       as: "hooks", receiveValue: { [weak self] in self?.forgetFences(but: $0) })
     let boards = host.hub.registry.subscribe(as: "hooks", receiveValue: { [weak self] _ in self?.follow() })
+    let shutdowns = host.shutdownNotices.subscribe(as: "hooks", receiveValue: { [weak self] in self?.heard($0) })
     await untilShutdown()
+    shutdowns.cancel()
     boards.cancel()
     fences.cancel()
     events.cancel()
@@ -212,6 +214,18 @@ public final class HookOutput: Service {
     }
   }
 
+  /// Takes a shutdown of the board, or its end. Calls back once each hook has tried to deliver the notice.
+  private func heard(_ notice: BoardShutdownNotice) {
+    let mustTell = state.withLock { $0.isLoaded && $0.alarms.markShutdown(notice.isBegin, of: notice.device) }
+    guard mustTell else { return notice.told() }
+    let (id, hooks) = tell(.shutdown, HookEvent.shutdown.change(isRaised: notice.isBegin), notice.device) {
+      $0.message = notice.text
+    }
+    let counter = Countdown(left: hooks.count) { notice.told() }
+    if hooks.isEmpty { notice.told() }
+    for hook in hooks { hook.whenTried(id) { counter.one() } }
+  }
+
   /// Forgets the troubles of removed fences. A removed fence has no trouble any more, and a later fence of the same
   /// name is a different one.
   private func forgetFences(but present: [FenceStatus]) {
@@ -227,9 +241,11 @@ public final class HookOutput: Service {
     if isNews { keepSoon() }
   }
 
+  /// - Returns: the ID of the notice, and the hooks
+  @discardableResult
   private func tell(
     _ event: HookEvent, _ change: HookNotice.Change, _ subject: String, _ detail: (inout HookNotice) -> Void
-  ) {
+  ) -> (id: String, hooks: [HookDelivery]) {
     let (notice, hooks) = state.withLock { state in
       state.count += 1
       var notice = HookNotice(
@@ -241,6 +257,7 @@ public final class HookOutput: Service {
     }
     for hook in hooks { hook.add(notice) }
     keepSoon()
+    return (notice.id, hooks)
   }
 
   // MARK: For the next run

@@ -95,6 +95,7 @@ struct Check: ParsableCommand {
     warnings += BoardWarnings.requests(of: board)
     warnings += BoardWarnings.magneticModel(of: board, at: clinux_realtime_ns())
     warnings += BoardWarnings.budgets(of: board)
+    warnings += BoardWarnings.battery(of: board)
     warnings += SecretFile.warnings(of: board)
     if device { warnings += BoardWarnings.devices(of: board, on: machine) }
     if isElsewhere {
@@ -115,6 +116,7 @@ struct Check: ParsableCommand {
     if board.devices.isEmpty { Terminal.standardOutput("  no devices: add them to 'devices'") }
     for fence in board.fences { Terminal.standardOutput("  \(describe(fence))") }
     for request in board.requests { Terminal.standardOutput("  request \(request)") }
+    if let battery = board.battery { Terminal.standardOutput("  battery \(battery)") }
     if let endpoint = board.gpsdEndpoint {
       Terminal.standardOutput(
         "  gpsd protocol on \(endpoint), open to \(endpoint.audience)"

@@ -1,0 +1,268 @@
+import Devices
+import Guarding
+import MonotonicTime
+import Publishing
+
+/// Measures the battery of the board, relaxes requests while it is low, and says when the board must shut down.
+///
+/// `BatteryPolicy` decides. Between two measurements the supply monitor may sleep, and there is one timer. Nothing is
+/// measured before `begin`, after `end`, and on a board without the section `battery`.
+public final class BatteryMonitor: Sendable {
+  public enum Event: Equatable, Sendable {
+    /// The board must shut down, or would have to if the supply was not simulated. The text gives the reason.
+    case shutDown(String, monitor: String, isReal: Bool)
+    /// A shutdown is not necessary, or not any more. It is sent after each refusal, and once at the beginning, because
+    /// the board may have been off.
+    case staysOn(monitor: String)
+  }
+
+  /// The battery of one board, and its supply monitor.
+  private struct Watch {
+    let settings: BatterySettings
+    let description: SupplyMonitorDescription
+    let reader: SupplyMonitorReader
+    let isReal: Bool
+    var policy: BatteryPolicy
+    /// Identifies the watch, so that values of an earlier one are ignored.
+    let number: Int
+    var lease: Subscription?
+    /// The voltage of the last change of level.
+    var volts = 0.0
+    var hasShutDown = false
+  }
+
+  private struct State {
+    var watch: Watch?
+    var following: Subscription?
+    var lastNumber = 0
+    var isOver = false
+  }
+
+  /// A current into the battery counts from this voltage across the shunt, which is several times the offset of an
+  /// INA219 (100 µV, data sheet SBOS448, "Electrical characteristics") or an INA226 (10 µV, SBOS547).
+  static let chargingShuntVolts = -0.0005
+  /// An older sample is not the present voltage.
+  private static let stale = Duration.seconds(5)
+
+  public let events = Subject<Event, Never>()
+  private let clock: any MonotonicTimeSource
+  private let alarm: Alarm
+  private let state = Guarded(State())
+  private let limits = Guarded(Degradation.none)
+  private let changed = Guarded<Callback?>(nil)
+  private let lifetime = Lifetime()
+
+  init(clock: any MonotonicTimeSource) {
+    self.clock = clock
+    alarm = Alarm(clock: clock)
+    clock.onResume { [weak self] _ in self?.resume() }.store(in: lifetime)
+  }
+
+  /// The limits that the battery sets on fixes at present.
+  public var degradation: Degradation { limits.withLock { $0 } }
+
+  /// The present level; `nil` while it is unknown, and without a battery.
+  public var level: BatteryPolicy.Level? { state.withLock { $0.watch?.policy.level } }
+
+  /// Whether the board must still shut down.
+  public var mustShutDown: Bool { state.withLock { $0.watch?.policy.mustShutDown ?? false } }
+
+  /// Calls back after each change of `degradation`.
+  func limitsChanged(_ action: @escaping @Sendable () -> Void) { changed.withLock { $0 = Callback(action) } }
+
+  // MARK: The board
+
+  /// Watches the battery of the hub's board, and of each later one.
+  public func begin(on hub: Hub) {
+    let following = hub.registry.subscribe(
+      as: "battery", receiveValue: { [weak self, machine = hub.machine] in self?.follow($0, on: machine) })
+    let isOver = state.withLock { state in
+      if !state.isOver { state.following = following }
+      return state.isOver
+    }
+    if isOver { following.cancel() }
+  }
+
+  private func follow(_ registry: DeviceRegistry, on machine: Machine) {
+    let settings = registry.board.battery
+    let found = settings.flatMap { registry.supplyMonitor($0.monitor) }
+    let now = clock.now
+    let (isNew, old) = state.withLock { state -> (Bool, Watch?) in
+      if state.isOver { return (false, nil) }
+      let old = state.watch
+      guard let settings, let found else {
+        state.watch = nil
+        return (old != nil, old)
+      }
+      if let old, old.settings == settings, old.reader === found.reader { return (false, nil) }
+      state.lastNumber += 1
+      state.watch = Watch(
+        settings: settings, description: found.description, reader: found.reader,
+        isReal: machine.origin(of: .supplyMonitor(found.description)) == .real,
+        policy: BatteryPolicy(settings, at: now), number: state.lastNumber)
+      return (true, old)
+    }
+    guard isNew else { return }
+    old?.lease?.cancel()
+    old?.reader.monitor.battery(isLow: nil, isDecided: true)
+    setLimits()
+    guard let found, settings != nil else { return alarm.cancel() }
+    found.reader.monitor.battery(isLow: nil, isDecided: false)
+    measure()
+  }
+
+  public func end() {
+    let (lease, following) = state.withLock { state -> (Subscription?, Subscription?) in
+      defer { (state.watch, state.following) = (nil, nil) }
+      state.isOver = true
+      return (state.watch?.lease, state.following)
+    }
+    alarm.end()
+    following?.cancel()
+    lease?.cancel()
+  }
+
+  // MARK: Measuring
+
+  /// Takes a lease of the supply monitor.
+  private func measure() {
+    guard
+      let (reader, number) = state.withLock({ state in
+        state.watch.flatMap { $0.lease == nil ? ($0.reader, $0.number) : nil }
+      })
+    else { return setAlarm() }
+    let lease = reader.readings.subscribe(
+      as: Holder("battery", purpose: .schedule), receiveValue: { [weak self] in self?.receive($0, number) })
+    let isUnused = state.withLock { state in
+      guard state.watch?.number == number, state.watch?.lease == nil, case .sample = state.watch?.policy.next else {
+        return true
+      }
+      state.watch?.lease = lease
+      return false
+    }
+    if isUnused { lease.cancel() }
+    setAlarm()
+  }
+
+  private func setAlarm() {
+    alarm.set(
+      asking: {
+        state.withLock { state in
+          switch state.watch?.policy.next {
+          case nil: nil
+          case .sample(let instant), .rest(let instant): instant
+          }
+        }
+      }, { [weak self] in self?.alarmFired() })
+  }
+
+  private func alarmFired() {
+    let now = clock.now
+    let mustMeasure = update { policy in
+      switch policy.next {
+      case .sample(let instant) where instant <= now: return policy.missed(at: now)
+      case .rest(let instant) where instant <= now:
+        policy.look(at: now)
+        return []
+      case .sample, .rest: return []
+      }
+    }
+    if mustMeasure { measure() }
+  }
+
+  private func receive(_ sample: SupplySample, _ number: Int) {
+    let now = clock.now
+    guard now - sample.at <= BatteryMonitor.stale, state.withLock({ $0.watch?.number == number }) else { return }
+    let isCharging = sample.shuntVolts < BatteryMonitor.chargingShuntVolts
+    _ = update { $0.receive(volts: sample.volts, isCharging: isCharging, at: now) }
+  }
+
+  private func resume() {
+    let now = clock.now
+    let mustMeasure = update { policy in
+      policy.resume(at: now)
+      return []
+    }
+    if mustMeasure { measure() }
+  }
+
+  /// Reports that the board could not be shut down.
+  public func shutDownRefused(because reason: String) {
+    let now = clock.now
+    let watch = state.withLock { state in
+      state.watch?.policy.shutDownRefused(at: now)
+      return state.watch
+    }
+    guard let watch, watch.policy.level == .critical else { return }
+    watch.reader.monitor.battery(
+      isLow: "\(BatteryMonitor.text(watch)): the board stays on: \(reason)", isDecided: true)
+  }
+
+  /// Changes the policy, and acts on the effects.
+  ///
+  /// - Returns: whether the monitor must measure
+  private func update(_ change: (inout BatteryPolicy) -> [BatteryPolicy.Effect]) -> Bool {
+    let (effects, ended, watch) = state.withLock { state -> ([BatteryPolicy.Effect], Subscription?, Watch?) in
+      guard var watch = state.watch else { return ([], nil, nil) }
+      let effects = change(&watch.policy)
+      var ended: Subscription?
+      if case .rest = watch.policy.next { swap(&ended, &watch.lease) }
+      for case .level(_, let volts) in effects { watch.volts = volts }
+      let before = state.watch
+      state.watch = watch
+      // The flag is changed last, because the effects are acted on with its previous value.
+      if effects.contains(where: { if case .shutDown = $0 { true } else { false } }) { state.watch?.hasShutDown = true }
+      if watch.policy.level != .critical { state.watch?.hasShutDown = false }
+      // The first decision may end a shutdown that the previous run began.
+      watch.hasShutDown = before.map { $0.hasShutDown || $0.policy.level == nil } ?? false
+      return (effects, ended, watch)
+    }
+    ended?.cancel()
+    guard let watch else { return false }
+    for effect in effects { act(on: effect, watch) }
+    guard case .sample = watch.policy.next else {
+      setAlarm()
+      return false
+    }
+    if watch.lease != nil { setAlarm() }
+    return watch.lease == nil
+  }
+
+  private func act(on effect: BatteryPolicy.Effect, _ watch: Watch) {
+    switch effect {
+    case .level(let level, _):
+      let isLow = level != .normal
+      watch.reader.monitor.battery(isLow: isLow ? BatteryMonitor.text(watch, level) : nil, isDecided: true)
+      setLimits()
+      if watch.hasShutDown, level != .critical { events.send(.staysOn(monitor: watch.settings.monitor)) }
+    case .shutDown:
+      events.send(
+        .shutDown(BatteryMonitor.text(watch), monitor: watch.settings.monitor, isReal: watch.isReal))
+    }
+  }
+
+  private func setLimits() {
+    let present = state.withLock { state in
+      state.watch.map { $0.settings.degradation($0.policy.stepCount) } ?? .none
+    }
+    let isNew = limits.withLock { limits in
+      defer { limits = present }
+      return limits != present
+    }
+    if isNew { changed.withLock { $0 }?() }
+  }
+
+  // MARK: Words
+
+  private static func text(_ watch: Watch) -> String {
+    let limit = watch.settings.criticalVolts ?? watch.settings.lowVolts
+    return "the battery is empty, \(watch.volts.shortVolts) V of at least \(limit.shortVolts) V"
+  }
+
+  private static func text(_ watch: Watch, _ level: BatteryPolicy.Level) -> String {
+    if level == .critical { return "\(text(watch)): the board shuts down" }
+    let limits = watch.settings.degradation(watch.policy.stepCount).text ?? "charge it, or switch loads off"
+    return
+      "the battery is low, \(watch.volts.shortVolts) V of at least \(watch.settings.lowVolts.shortVolts) V: \(limits)"
+  }
+}

@@ -1,0 +1,162 @@
+import MonotonicTime
+
+/// Decides from the voltage of the battery which steps apply, and when the board must shut down.
+///
+/// A limit applies once the voltage has been below it for `grace`, and no longer applies once the voltage has been above
+/// it by the hysteresis for `grace`. So one sample changes nothing. Only consecutive samples count: after a gap, which a
+/// monitor that fails or a suspended machine leaves, the time begins again. Without samples nothing changes.
+///
+/// Each method takes an event and returns what must be done. `next` says when the caller must measure again. The lock,
+/// the clock and the monitor belong to the caller.
+public struct BatteryPolicy: Sendable {
+  public enum Level: Equatable, Sendable {
+    case normal
+    /// The battery is below the low voltage.
+    ///
+    /// - Parameter limit: how many of the limits in `BatterySettings.stepVolts` apply, at least 1
+    case low(limit: Int)
+    /// The board must shut down.
+    case critical
+  }
+
+  public enum Effect: Equatable, Sendable {
+    /// The level has changed. It was unknown before the first one.
+    case level(Level, volts: Double)
+    /// Shut the board down. It is repeated after a refusal.
+    case shutDown(volts: Double)
+  }
+
+  /// When to measure again.
+  public enum Next: Equatable, Sendable {
+    /// Continue to measure. If no sample comes until then, call `missed`.
+    case sample(until: MonotonicInstant)
+    /// The monitor may sleep until then.
+    case rest(until: MonotonicInstant)
+  }
+
+  /// A direction of the voltage that has not lasted for `grace` yet.
+  private struct Trend {
+    var isFall: Bool
+    var since: MonotonicInstant
+    /// The rank that all samples since then permit.
+    var rank: Int
+  }
+
+  /// How long the monitor may take for a sample. After a longer gap samples are not consecutive.
+  static let patience = Duration.seconds(10)
+  /// The pause after a refused shutdown, which doubles up to the longest one.
+  private static let pauses = (first: Duration.seconds(60), longest: Duration.seconds(900))
+
+  private let settings: BatterySettings
+  private let limits: [Double]
+  /// The number of limits that apply; `nil` while unknown.
+  private var rank: Int?
+  private var trend: Trend?
+  private var sampleAt: MonotonicInstant?
+  private var isCharging = false
+  private var pause = BatteryPolicy.pauses.first
+  /// When a refused shutdown is tried again; `nil` before the first attempt.
+  private var retryAt: MonotonicInstant?
+  public private(set) var next: Next
+
+  public init(_ settings: BatterySettings, at now: MonotonicInstant) {
+    self.settings = settings
+    limits = settings.stepVolts + [settings.criticalVolts].compactMap { $0 }
+    next = .sample(until: now + BatteryPolicy.patience)
+  }
+
+  /// The present level; `nil` before the first decision.
+  public var level: Level? { rank.map(level) }
+
+  /// The number of steps that apply.
+  public var stepCount: Int {
+    guard let rank, rank > 0 else { return 0 }
+    return settings.criticalVolts == nil ? settings.steps.count : min(rank, settings.steps.count)
+  }
+
+  /// Whether the board must shut down. A battery that is being charged keeps the board on.
+  public var mustShutDown: Bool { level == .critical && !isCharging }
+
+  private func level(_ rank: Int) -> Level {
+    if rank == 0 { return .normal }
+    return settings.criticalVolts != nil && rank == limits.count ? .critical : .low(limit: rank)
+  }
+
+  /// Takes a sample.
+  ///
+  /// - Parameter isCharging: whether the current clearly flows into the battery
+  public mutating func receive(volts: Double, isCharging: Bool, at now: MonotonicInstant) -> [Effect] {
+    guard volts.isFinite else { return missed(at: now) }
+    if let sampleAt, now - sampleAt > BatteryPolicy.patience { trend = nil }
+    (sampleAt, self.isCharging) = (now, isCharging)
+    var effects: [Effect] = []
+    if let rank = changedRank(volts, at: now) {
+      self.rank = rank
+      effects.append(.level(level(rank), volts: volts))
+      (retryAt, pause) = (nil, BatteryPolicy.pauses.first)
+    }
+    if mustShutDown, retryAt.map({ now >= $0 }) ?? true {
+      effects.append(.shutDown(volts: volts))
+      // Until the caller reports a refusal, or the board is off.
+      retryAt = now + pause
+    }
+    let isUndecided = rank == nil || trend != nil
+    next = isUndecided ? .sample(until: now + BatteryPolicy.patience) : .rest(until: now + settings.every)
+    return effects
+  }
+
+  /// - Returns: the new rank; `nil` if it stays
+  private mutating func changedRank(_ volts: Double, at now: MonotonicInstant) -> Int? {
+    let present = rank ?? 0
+    let target = rank(of: volts, from: present)
+    if target == present {
+      trend = nil
+      return rank == nil ? present : nil
+    }
+    let isFall = target > present
+    var trend = self.trend ?? Trend(isFall: isFall, since: now, rank: target)
+    if trend.isFall != isFall { trend = Trend(isFall: isFall, since: now, rank: target) }
+    trend.rank = isFall ? min(trend.rank, target) : max(trend.rank, target)
+    guard now - trend.since >= settings.grace else {
+      self.trend = trend
+      return nil
+    }
+    // If the last samples are even further, that must last for `grace` too.
+    self.trend = target == trend.rank ? nil : Trend(isFall: isFall, since: now, rank: target)
+    return trend.rank
+  }
+
+  /// The number of limits that apply at a voltage.
+  ///
+  /// - Parameter present: the number that applies now
+  private func rank(of volts: Double, from present: Int) -> Int {
+    var rank = present
+    while rank < limits.count, volts < limits[rank] { rank += 1 }
+    // A battery that is being charged does not shut the board down, which might never start again then.
+    if isCharging, present < rank, level(rank) == .critical { rank = max(present, rank - 1) }
+    while rank > 0, volts > limits[rank - 1] + settings.hysteresisVolts { rank -= 1 }
+    return rank
+  }
+
+  /// Records that the monitor has given no sample in time, or failed. The level stays.
+  public mutating func missed(at now: MonotonicInstant) -> [Effect] {
+    trend = nil
+    next = .rest(until: now + settings.every)
+    return []
+  }
+
+  /// Begins the next measurement.
+  public mutating func look(at now: MonotonicInstant) { next = .sample(until: now + BatteryPolicy.patience) }
+
+  /// Begins again after the machine was suspended.
+  public mutating func resume(at now: MonotonicInstant) {
+    (trend, sampleAt, retryAt) = (nil, nil, nil)
+    look(at: now)
+  }
+
+  /// Records that the board could not be shut down. It is tried again, after growing pauses.
+  public mutating func shutDownRefused(at now: MonotonicInstant) {
+    retryAt = now + pause
+    pause = min(pause * 2, BatteryPolicy.pauses.longest)
+  }
+}
