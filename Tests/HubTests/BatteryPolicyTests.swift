@@ -5,7 +5,9 @@ import Testing
 
 /// The decisions about a low battery, on a clock that only the test advances.
 struct BatteryPolicyTests {
-  private static let steps = [Degradation(every: .seconds(300)), Degradation(every: .seconds(3600), accuracyMetres: 50)]
+  private static let steps = [
+    Degradation(every: .seconds(300)), Degradation(every: .seconds(3600), accuracyMetres: 50),
+  ]
 
   /// A battery with the limits 12 V and 11.75 V for the two steps, and 11.5 V for the shutdown.
   private struct Bench {

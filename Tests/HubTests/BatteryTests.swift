@@ -123,7 +123,8 @@ struct BatteryTests {
     #expect(text.hasPrefix("the battery is empty, 2.") && text.hasSuffix("V of at least 2.9 V") && !isReal, "\(text)")
     #expect(hub.battery.mustShutDown)
     hub.battery.shutDownRefused(because: "an update is being installed")
-    #expect(eventually { status(hub)?.warning?.hasSuffix(": the board stays on: an update is being installed") == true })
+    #expect(
+      eventually { status(hub)?.warning?.hasSuffix(": the board stays on: an update is being installed") == true })
     // The next board has no battery.
     await hub.apply(try board("null"))
     #expect(hub.battery.level == nil && hub.battery.degradation == .none)

@@ -64,6 +64,7 @@ final class FleetSession: Sendable {
   private let connection: MQTTConnection
   private let publisher: FleetPublisher
   private let interests: ViewerLeases
+  private let commands: FenceCommands
   private let ownTracks: OwnTracksFeed?
   private let watching: Subscription
   /// The probe for subscribers; `nil` if only viewers that publish a request receive states.
@@ -92,6 +93,7 @@ final class FleetSession: Sendable {
       sendFix: { [weak publisher] in publisher?.send($0, for: $1) },
       // Clear the retained request, so that clients that connect later do not receive an expired one.
       expired: { [weak connection] in connection?.retain(topics.interest($0), []) })
+    commands = FenceCommands(host: host) { [weak connection] in connection?.publish(topics.fenceAnswer(to: $0), $1) }
     ownTracks = settings.ownTracks.map { settings in
       OwnTracksFeed(settings, of: options.name, host: host) { [weak connection] in connection?.publish($0, $1) }
     }
@@ -131,7 +133,8 @@ final class FleetSession: Sendable {
     guard let name = settings.hub ?? HubIdentity.ofMachine else { throw .noName }
     let topics = HubTopics(topic: settings.topic, hub: name)
     var options = try MQTTOptions(
-      settings, identifier: "sensorhub-\(name)", subscriptions: topics.allInterest + [topics.health, topics.status])
+      settings, identifier: "sensorhub-\(name)",
+      subscriptions: topics.allInterest + topics.allCommands + [topics.health, topics.status])
     options.will = MQTTOptions.Will(topic: topics.status, text: "offline")
     // Requests are retained messages, so a session need not survive: messages that the broker queues for an absent
     // hub would be outdated.
@@ -214,6 +217,9 @@ final class FleetSession: Sendable {
       }
       if let former = formerAddresses.first(where: { $0.topics.status == topic }) {
         return hear(of: former, status: payload, isRetained: isRetained)
+      }
+      if let viewer = topics.viewer(ofFenceCommand: topic) {
+        return commands.receive(payload, isRepeated: isRetained, from: viewer)
       }
       guard let key = topics.interest(of: topic) else {
         // An empty message only removes a retained one, so it is not counted.
@@ -404,6 +410,7 @@ final class FleetSession: Sendable {
   func end() {
     probe?.disconnected()
     interests.end()
+    commands.end()
     ownTracks?.end()
     publisher.end()
     connection.end()

@@ -31,6 +31,27 @@ public struct HubTopics: Equatable, Sendable {
   /// The filters for the requests of viewers. One is for names that viewers choose, and one for names below a user of
   /// the broker, which the broker's access list protects.
   var allInterest: [String] { [root + "/interest/+/+", root + "/interest/+/+/+"] }
+  /// The filters for the commands of viewers, for the same two kinds of names.
+  var allCommands: [String] { [root + "/command/+/fence", root + "/command/+/+/fence"] }
+  /// The topic of a viewer's commands about fences.
+  public func fenceCommand(of viewer: String) -> String { "\(root)/command/\(viewer)/fence" }
+  /// The topic of the answers to a viewer's commands about fences.
+  public func fenceAnswer(to viewer: String) -> String { root + "/answer/" + "\(viewer)/fence" }
+  /// The viewer that a command topic names; `nil` for a topic of another kind, and for names that a hub does not
+  /// accept.
+  func viewer(ofFenceCommand topic: String) -> String? {
+    let levels = names(below: "/command/", of: topic) ?? []
+    guard (2...3).contains(levels.count), levels.last == "fence",
+      levels.dropLast().allSatisfy({ FleetSettings.isName($0) })
+    else { return nil }
+    return levels.dropLast().joined(separator: "/")
+  }
+
+  private func names(below start: String, of topic: String) -> [Substring]? {
+    guard topic.hasPrefix(root + start) else { return nil }
+    return topic.dropFirst((root + start).count).split(separator: "/", omittingEmptySubsequences: false)
+  }
+
   /// The topic of a viewer's requests for the whole state, or for some parts of it.
   ///
   /// - Parameter viewer: the viewer's name, or its user, a slash, and its name
@@ -42,9 +63,7 @@ public struct HubTopics: Equatable, Sendable {
   /// The viewer and stream that a request topic names; `nil` for a topic of another kind, and for names that a hub
   /// does not accept.
   func interest(of topic: String) -> ViewerRequest.Key? {
-    let start = root + "/interest/"
-    guard topic.hasPrefix(start) else { return nil }
-    let levels = topic.dropFirst(start.count).split(separator: "/", omittingEmptySubsequences: false)
+    let levels = names(below: "/interest/", of: topic) ?? []
     guard (2...3).contains(levels.count), levels.dropLast().allSatisfy({ FleetSettings.isName($0) }),
       let stream = ViewerRequest.Stream(levels[levels.count - 1])
     else { return nil }
