@@ -3,7 +3,7 @@ import Hub
 
 /// Compares learned idle timeouts with the optimum, which knows the next visit in advance. Runs a week of each
 /// demand, gap by gap, with the type that the hub uses. The cost of the visits themselves is the same for all
-/// policies and is left out. Then measures scheduled fixes with a whole hub.
+/// policies and is left out. Then measures scheduled fixes with a whole hub, and prints the energy of five different days.
 struct PowerBenchmark {
   /// The file for the plot; `nil` for none.
   let plot: String?
@@ -41,6 +41,7 @@ struct PowerBenchmark {
       }
     }
     let schedules = SchedulesBenchmark().run()
+    PowerDaysBenchmark().run()
     if let plot, !PowerPlot(lines: lines + schedules).write(to: plot) { print("\(plot) cannot be written") }
     let patterned = lines.filter(\.isPatterned)
     let worst = (lines + schedules).map { $0.ratios[0] }.max() ?? 0

@@ -44,7 +44,11 @@ struct SchedulesBenchmark {
     }
   }
 
-  private func measure(_ demand: ScheduledDemand, _ receiver: PowerReceiver) -> PowerBenchmark.Line? {
+  /// The energy of all devices for a demand, in joules; `nil` if the board file is wrong.
+  func joules(_ demand: ScheduledDemand, _ receiver: PowerReceiver) -> Double? { pass(demand, receiver)?.joules }
+
+  /// Runs a hub for the time of a demand.
+  private func pass(_ demand: ScheduledDemand, _ receiver: PowerReceiver) -> (joules: Double, counts: Outcome.Counts)? {
     let name = demand.name + receiver.name
     guard let bench = ScheduledHub(demand, receiver) else {
       print("\(name): the board file is wrong")
@@ -67,10 +71,15 @@ struct SchedulesBenchmark {
     lifetime.end()
     fenceMonitor?.end()
     bench.end()
+    return (joules, outcome.counts)
+  }
+
+  private func measure(_ demand: ScheduledDemand, _ receiver: PowerReceiver) -> PowerBenchmark.Line? {
+    let name = demand.name + receiver.name
+    guard let (joules, counts) = pass(demand, receiver) else { return nil }
     let optimum = demand.optimum(receiver)
     let known = optimum.map { "learned \(fixed(joules / $0, 3)), optimum 1 (\(fixed($0, 0)) J), " } ?? ""
     let share = fixed(joules / (PowerReceiver.watts * demand.seconds), 4)
-    let counts = outcome.counts
     let end =
       demand.schedule == nil
       ? "blind: \(counts.blind), left: \(counts.left)"

@@ -1,0 +1,36 @@
+import Glibc
+
+/// Prints what a receiver and its board use in five different days: with a receiver that is always on, with gpsd, with
+/// a cron script, and with the hub. The hub is the whole one, on a simulated clock; the others are arithmetic.
+struct PowerDaysBenchmark {
+  /// The energy of a receiver on one day, milliwatt-hours.
+  private struct Figures {
+    var name: String
+    var receiver: [Double]
+  }
+
+  private static let programs = ["always on", "gpsd", "cron", "hub"]
+
+  func run() {
+    // The receiver with a backup supply, because every comparison would be worse without one.
+    guard let receiver = PowerReceiver.all.last else { return }
+    let days = PowerDay.all.compactMap { day in
+      SchedulesBenchmark().joules(day.demand, receiver).map { joules in
+        Figures(name: day.name, receiver: [PowerDay.alwaysOn, day.gpsd(receiver), day.cron, joules / 3.6])
+      }
+    }
+    print("milliwatt-hours a day of the receiver alone\(receiver.name)")
+    PowerDaysBenchmark.table(days) { fixed($0, 1) }
+    for board in BoardPower.all {
+      print("milliwatt-hours a day with the board: \(board.name), \(fixed(board.idleWatts, 1)) W")
+      PowerDaysBenchmark.table(days) { fixed($0 + board.milliwattHoursPerDay, 0) }
+    }
+  }
+
+  /// Prints a table for a document.
+  private static func table(_ days: [Figures], _ text: (Double) -> String) {
+    print("| day | \(programs.joined(separator: " | ")) |")
+    print("|---|---|---|---|---|")
+    for day in days { print("| \(day.name) | \(day.receiver.map(text).joined(separator: " | ")) |") }
+  }
+}
