@@ -65,7 +65,7 @@ struct BatteryOutputTests {
     client.cancel()
     watch.cancel()
     hooks.cancel()
-    #expect(sink.flush(within: .seconds(90)))
+    #expect(notebook.entries.waits { $0.contains { $0.message.hasSuffix("switched off") } })
     let lines = notebook.entries.values.map { "\($0.priority.rawValue) \($0.message)" }
     #expect(lines.first?.hasPrefix("3 meter: the battery is empty, 2.") == true, "\(lines)")
     #expect(lines.last == "3 meter: the board is shutting down; all power lines are switched off", "\(lines)")

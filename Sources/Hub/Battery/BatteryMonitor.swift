@@ -174,7 +174,8 @@ public final class BatteryMonitor: Sendable {
     let now = clock.now
     guard now - sample.at <= BatteryMonitor.stale, state.withLock({ $0.watch?.number == number }) else { return }
     let isCharging = sample.shuntVolts < BatteryMonitor.chargingShuntVolts
-    _ = update { $0.receive(volts: sample.volts, isCharging: isCharging, at: now) }
+    // A sample that was under way when the lease ended may begin a trend.
+    if update({ $0.receive(volts: sample.volts, isCharging: isCharging, at: now) }) { measure() }
   }
 
   private func resume() {

@@ -115,8 +115,10 @@ public final class BatteryOutput: Service {
     let battery = host.hub.battery
     guard !state.withLock({ $0.isOver }) else { return }
     guard battery.mustShutDown else {
-      // The battery is being charged, or has recovered.
-      return refused(ShutdownRefusal(reason: "the battery is being charged"), monitor)
+      // The battery is being charged, or has recovered. The next shutdown is announced like the first one.
+      state.withLock { $0.isBusy = false }
+      write(.notice, "the battery is being charged: the board stays on", monitor)
+      return battery.shutDownRefused(because: "the battery is being charged")
     }
     if let refusal = shutdown.powerOff(isReal: isReal) { return refused(refusal, monitor) }
     host.shutDown()

@@ -6,8 +6,8 @@ import Publishing
 
 /// Adds and removes fences for viewers at a broker, and answers each command.
 ///
-/// Who may publish such a command is the broker's decision, as for requests that hold devices. Commands are carried out
-/// one after the other on a thread of their own, because a change waits for the disk.
+/// The broker decides which clients may publish such a command, as for requests that hold devices. Commands are carried
+/// out one after the other on a thread of their own, because a change waits for the disk.
 final class FenceCommands: Sendable {
   /// A command: `{"fence": {"name": "anchor", "radiusMetres": 40}}` or `{"removeFence": "anchor"}`, as on the state
   /// socket.
