@@ -47,7 +47,9 @@ public struct HookSettings: Equatable, Sendable {
   private static let mostHooks = 16
   private static let mostArguments = 32
   /// The topics that the hub itself uses.
-  private static let takenTopics = ["status", "health", "devices", "last", "fences", "state", "interest", "command", "answer"]
+  private static let takenTopics = [
+    "status", "health", "devices", "last", "fences", "state", "interest", "command", "answer",
+  ]
 
   /// The place in the board file, for example `on.fence` or `on.any[1]`.
   public var key: String
