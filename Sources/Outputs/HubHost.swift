@@ -36,7 +36,7 @@ public final class HubHost: Sendable {
   /// The problems of devices and of the board file.
   public let conditions: ConditionFeed
   let fenceEvents = Subject<FenceStatus, Never>()
-  /// What hooks must be told before the board shuts down.
+  /// The shutdowns of the board and their ends, for the hooks.
   let shutdownNotices = Subject<BoardShutdownNotice, Never>()
   /// The hub's connection to its broker; `nil` without a broker.
   let fleetLink = Guarded<FleetLink?>(nil)

@@ -4,7 +4,7 @@ import Hub
 /// is in Documentation/how-to/five-days.md.
 struct PowerDay: Sendable {
   let name: String
-  /// What the board needs, as a request or a fence of the hub.
+  /// The needs of the board, as a request or a fence of the hub.
   let demand: ScheduledDemand
   /// The time from one fix to the next for programs that do not know whether the board moves; `nil` for a program that
   /// watches all day.

@@ -4,7 +4,7 @@ import MonotonicTime
 import Publishing
 import ServiceLifecycle
 
-/// What hooks must be told about a shutdown of the board.
+/// A shutdown of the board, or its end, for the hooks.
 struct BoardShutdownNotice: Sendable {
   /// Whether the board shuts down; `false` if it stays on after all.
   var isBegin: Bool
@@ -56,12 +56,16 @@ public final class BatteryOutput: Service {
     let battery = host.hub.battery
     let events = battery.events.subscribe(as: "battery", receiveValue: { [weak self] in self?.receive($0) })
     battery.begin(on: host.hub)
-    return Subscription { [state, alarm] in
-      state.withLock { $0.isOver = true }
-      alarm.end()
+    return Subscription { [weak self] in
+      self?.end()
       events.cancel()
       battery.end()
     }
+  }
+
+  private func end() {
+    state.withLock { $0.isOver = true }
+    alarm.end()
   }
 
   private func receive(_ event: BatteryMonitor.Event) {
