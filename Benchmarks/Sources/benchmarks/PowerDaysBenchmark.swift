@@ -19,11 +19,11 @@ struct PowerDaysBenchmark {
         Figures(name: day.name, receiver: [PowerDay.alwaysOn, day.gpsd(receiver), day.cron, joules / 3.6])
       }
     }
-    print("milliwatt-hours a day of the receiver alone\(receiver.name)")
+    print("milliwatt-hours a day, the receiver alone\(receiver.name)")
     PowerDaysBenchmark.table(days) { fixed($0, 1) }
     for board in BoardPower.all {
       print("milliwatt-hours a day with the board: \(board.name), \(fixed(board.idleWatts, 1)) W")
-      PowerDaysBenchmark.table(days) { fixed($0 + board.milliwattHoursPerDay, 0) }
+      PowerDaysBenchmark.table(days) { "\(Int(($0 + board.milliwattHoursPerDay).rounded()))" }
     }
   }
 
