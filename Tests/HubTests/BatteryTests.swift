@@ -68,9 +68,10 @@ struct BatteryTests {
     #expect(try warnings("{ monitor: 'meter', low: 12, critical: 11.5 }").isEmpty)
   }
 
-  /// The open voltage of the simulated supply is 3.3 V, and each ampere lowers it by 0.15 V.
+  /// The open voltage of the simulated supply is 3.3 V, and each ampere lowers it by 0.15 V. The INA226 measures at most
+  /// 0.8 A at the shunt of 0.1 Ω.
   private let settings =
-    "{ monitor: 'meter', low: 3.2, critical: 2.9, hysteresis: 0.02, grace: 1, every: 5, "
+    "{ monitor: 'meter', low: 3.27, critical: 3.22, hysteresis: 0.01, grace: 1, every: 5, "
     + "whenShort: { everySeconds: 300 } }"
 
   private static let gps =
@@ -87,11 +88,11 @@ struct BatteryTests {
     hub.battery.begin(on: hub)
     #expect(eventually { hub.battery.level == .normal })
     #expect(eventually { status(hub)?.power == .asleep })
-    hardware.gpsSupply.load("drain", amperes: 1)
+    hardware.gpsSupply.load("drain", amperes: 0.3)
     #expect(eventually { hub.battery.level == .low(limit: 1) })
     #expect(hub.degradation == Degradation(every: .seconds(300)))
     #expect(
-      eventually { status(hub)?.warning?.hasSuffix("V of at least 3.2 V: fixes come at most every 300 s") == true })
+      eventually { status(hub)?.warning?.hasSuffix("V of at least 3.27 V: fixes come at most every 300 s") == true })
     #expect(hub.monitors.first { $0.id == "meter" }?.alarms.reported[.supply] != nil)
     #expect(eventually { status(hub, "gps")?.schedules.first?.degraded?.every == .seconds(300) })
     hardware.gpsSupply.load("drain", amperes: 0)
@@ -110,7 +111,7 @@ struct BatteryTests {
     let listening = hub.battery.events.subscribe(as: "test", receiveValue: { events.append($0) })
     // The monitor does not answer.
     hardware.inject(.noAcknowledge, at: 0x40)
-    hardware.gpsSupply.load("drain", amperes: 4)
+    hardware.gpsSupply.load("drain", amperes: 0.7)
     hub.battery.begin(on: hub)
     #expect(eventually { status(hub)?.power == .failed })
     #expect(hub.battery.level == nil)
@@ -120,7 +121,7 @@ struct BatteryTests {
       Issue.record("\(events.values)")
       return
     }
-    #expect(text.hasPrefix("the battery is empty, 2.") && text.hasSuffix("V of at least 2.9 V") && !isReal, "\(text)")
+    #expect(text.hasPrefix("the battery is empty, 3.") && text.hasSuffix("V of at least 3.22 V") && !isReal, "\(text)")
     #expect(hub.battery.mustShutDown)
     hub.battery.shutDownRefused(because: "an update is being installed")
     #expect(

@@ -38,7 +38,7 @@ struct BatteryOutputTests {
       { name: 'x', devices: { gps: { driver: 'nmea', port: 'simulated/gps',
           power: { switch: 'gpio', chip: 'simulated', line: 'gps-power' } },
           meter: { driver: 'ina226', bus: 'simulated/i2c', rateHz: 29 } },
-        battery: { monitor: 'meter', low: 3.2, critical: 2.9, grace: 1, every: 5 } }
+        battery: { monitor: 'meter', low: 3.27, critical: 3.22, hysteresis: 0.01, grace: 1, every: 5 } }
       """
     return HubHost(Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware), version: "test")
   }
@@ -53,7 +53,7 @@ struct BatteryOutputTests {
     let client = host.hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
     #expect(eventually { hardware.powerLines.level("gps-power") })
     let watch = output.begin()
-    hardware.gpsSupply.load("drain", amperes: 4)
+    hardware.gpsSupply.load("drain", amperes: 0.7)
     #expect(notices.waits { $0.contains { $0.isBegin } })
     // The machine waits for the hooks.
     #expect(machine.requests.values.isEmpty)
@@ -67,7 +67,7 @@ struct BatteryOutputTests {
     hooks.cancel()
     #expect(notebook.entries.waits { $0.contains { $0.message.hasSuffix("switched off") } })
     let lines = notebook.entries.values.map { "\($0.priority.rawValue) \($0.message)" }
-    #expect(lines.first?.hasPrefix("3 meter: the battery is empty, 2.") == true, "\(lines)")
+    #expect(lines.first?.hasPrefix("3 meter: the battery is empty, 3.") == true, "\(lines)")
     #expect(lines.last == "3 meter: the board is shutting down; all power lines are switched off", "\(lines)")
   }
 
@@ -75,7 +75,7 @@ struct BatteryOutputTests {
     let host = try host()
     let machine = Switch(refusals: [ShutdownRefusal(reason: "apt forbids it: an update", nextStep: "wait")])
     let output = BatteryOutput(host: host, sink: JournalSink(to: notebook), shutdown: machine)
-    hardware.gpsSupply.load("drain", amperes: 4)
+    hardware.gpsSupply.load("drain", amperes: 0.7)
     let watch = output.begin()
     #expect(machine.requests.waits { !$0.isEmpty })
     #expect(
