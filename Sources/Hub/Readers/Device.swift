@@ -32,6 +32,8 @@ public protocol Device: AnyObject, Sendable {
   func cutSupply()
   /// Returns once the reader has left its scope and does not need the supply.
   func isOff() async
+  /// Whether `isOff` would return at once.
+  var isEnded: Bool { get }
   /// Calls back once the device is off and its line is not being switched, perhaps at once. Use this only after
   /// shutting the device down.
   func whenOff(_ body: @escaping @Sendable () -> Void) -> Subscription

@@ -226,6 +226,11 @@ extension DeviceReader {
     await rail.isSettled()
   }
 
+  public var isEnded: Bool {
+    let phases = [source.activity.value.phase, motion?.activity.value.phase ?? .idle]
+    return phases.allSatisfy { $0 == .idle || $0 == .failed } && !rail.supply.value.isBeingSwitched
+  }
+
   public func whenOff(_ body: @escaping @Sendable () -> Void) -> Subscription {
     let lifetime = Lifetime()
     @Sendable func settle() {

@@ -94,7 +94,9 @@ extension LeavingDevices {
     let clock = machine.supervisor.clock
     let deadline = limit.map { clock.now + $0 }
     // The last half second is for cutting supplies.
+    // A device that has ended is not late because its task was still waiting for a thread.
     let late = await unended(ending, until: deadline.map { $0 + .milliseconds(-500) }, clock) { await $0.isOff() }
+      .filter { !$0.isEnded }
     for reader in late { reader.cutSupply() }
     let hanging = await unended(late.map(\.rail) + rails, until: deadline, clock) { await $0.isSettled() }
     let lines = rails.filter { rail in hanging.contains { $0 === rail } }.map(\.name)
