@@ -85,7 +85,7 @@ final class Peer {
   }
 
   /// Reads until the other end closes. Returns false after the limit.
-  func readsToEnd() -> Bool {
+  func waitsForEnd() -> Bool {
     _ = reads { false }
     return hasEnded
   }

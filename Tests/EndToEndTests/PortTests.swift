@@ -83,7 +83,7 @@ import Testing
     for client in clients { #expect(client.reads { client.lineCount > 4 }) }
     #expect(hub.stop() == 0)
     #expect(hub.program.standardError.contains("all power lines are off"))
-    for client in clients { #expect(client.readsToEnd()) }
+    for client in clients { #expect(client.waitsForEnd()) }
   }
 }
 

@@ -77,7 +77,7 @@ import Testing
     stays.forget()
     #expect(stays.receives("$GNGGA,"))
     try await hub.reload("{ name: \"none\", nmea: { port: \(nmea) } }")
-    #expect(goes.readsToEnd() && new.readsToEnd())
+    #expect(goes.waitsForEnd() && new.waitsForEnd())
     #expect(stays.isOpen)
     await hub.end()
   }

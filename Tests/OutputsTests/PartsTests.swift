@@ -135,7 +135,7 @@ import Testing
     #expect(hub.shows("gps", .settling, .acquiring, .tracking))
     #expect(try hub.device("gps").holders.contains { $0.hasSuffix("(position)") })
     try await hub.reload(HubProcess.simulatedBoard("gpsd: { port: \(gpsd) }"))
-    #expect(client.readsToEnd())
+    #expect(client.waitsForEnd())
     let next = WireClient(port: gpsd)
     next.watch()
     #expect(hub.shows("imu", .tracking) && hub.shows("gps", .tracking))

@@ -72,7 +72,7 @@ import Testing
         stays, "{ port: \(ports[1]), sentences: [\"GSV\"] }",
         "{ port: \(ports[3]), source: \"fused\", sentences: [\"HDT\"] }"))
     #expect(hub.logs("NMEA 0183 on 127.0.0.1:\(ports[3])"))
-    #expect(clients[1].readsToEnd())
+    #expect(clients[1].waitsForEnd())
     #expect(!SocketClient.isListening(ports[2]))
     for client in clients { client.forget() }
     let (changed, moved) = (WireClient(port: ports[1]), WireClient(port: ports[3]))
@@ -82,7 +82,7 @@ import Testing
       #expect(client.receives(kind))
     }
     try await hub.reload(board(stays))
-    #expect(changed.readsToEnd() && moved.readsToEnd() && clients[2].readsToEnd())
+    #expect(changed.waitsForEnd() && moved.waitsForEnd() && clients[2].waitsForEnd())
     clients[0].forget()
     #expect(clients[0].receives("RMC,") && clients[0].isOpen)
     #expect(try hub.device("gps").holders.count == 1)
@@ -97,7 +97,7 @@ import Testing
     let first = WireClient(port: ports[0])
     #expect(first.receives("RMC,"))
     let refused = WireClient(port: ports[0])
-    #expect(refused.readsToEnd())
+    #expect(refused.waitsForEnd())
     let other = WireClient(port: ports[1])
     #expect(other.receives("GGA,") && first.isOpen)
     await hub.end()

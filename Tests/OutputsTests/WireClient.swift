@@ -71,7 +71,7 @@ final class WireClient {
   }
 
   /// Reads until the hub closes the connection. Returns false after the limit.
-  func readsToEnd() -> Bool {
+  func waitsForEnd() -> Bool {
     _ = reads { false }
     return hasEnded
   }

@@ -20,7 +20,7 @@ public final class ScriptedCaster: Sendable {
     /// The text after the request.
     public var told: String { String(client.text.dropFirst(request.count)) }
     /// Waits for lines after the request. Returns false if the client disconnects first.
-    public func receives(lines count: Int) -> Bool {
+    public func receives(lineCount count: Int) -> Bool {
       client.receives(lineCount: request.count { $0.isNewline } + count)
     }
     /// Whether the client has not disconnected.
