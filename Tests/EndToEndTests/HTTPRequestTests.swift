@@ -1,15 +1,26 @@
 import TestSupport
 import Testing
 
-/// Tests of the web port with one request at a time and a hub each. Many can run in parallel, because they do not load
-/// the machine.
-@Suite(.timeLimit(.minutes(10))) struct HTTPRequestTests {
-  private let port = SocketClient.freePort()
+/// Tests of the web port with one request each, on one hub. No request may wake a device.
+@Suite(.sharesFixtures, .timeLimit(.minutes(10))) struct HTTPRequestTests {
+  /// A hub with a second name.
+  private final class NamedHub: SharedFixture, @unchecked Sendable {
+    // Unchecked, and safe: all properties of a `HubProcess` are constants of types that are `Sendable`.
+    let hub: HubProcess
+    let port = SocketClient.freePort()
 
-  private func hub(_ options: String = "") -> HubProcess {
-    let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port), \(options) }"))
-    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
-    return hub
+    init() {
+      hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port), hosts: [\"hub.example\"] }"))
+      _ = hub.logs("dashboard on")
+    }
+  }
+
+  private let hub: HubProcess
+  private let port: UInt16
+
+  init() throws {
+    let shared = try NamedHub.shared()
+    (hub, port) = (shared.hub, shared.port)
   }
 
   @Test(arguments: [
@@ -22,14 +33,12 @@ import Testing
     ("/healthz", "text/plain", "ok"),
   ])
   func `reading over HTTP wakes no device`(_ path: String, _ type: String, _ content: String) {
-    let hub = hub()
     let answer = HTTPAnswer(port, "GET", path)
     #expect(answer.status == 200)
     #expect(answer.head.contains("Content-Type: \(type)"))
     #expect(answer.body.contains(content), "\(answer.body.prefix(400))")
     #expect(HTTPAnswer(port, "HEAD", path).status == 200)
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
-    #expect(hub.stop() == 0)
   }
 
   /// Method, path, headers, status, and a part of the answer's body.
@@ -71,16 +80,13 @@ import Testing
   func `a request is answered, or refused with a reason`(
     _ method: String, _ path: String, _ headers: String, _ status: Int, _ message: String
   ) {
-    let hub = hub("hosts: [\"hub.example\"]")
     let answer = HTTPAnswer(port, method, path, headers.isEmpty ? [] : [headers])
     #expect(answer.status == status)
     #expect(answer.body.contains(message), "\(answer.body)")
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 })
-    #expect(hub.stop() == 0)
   }
 
   @Test func `a request that never ends is closed`() {
-    let hub = hub()
     let slow = SocketClient(port: port)
     slow.send("GET /state HTTP/1.1\r\n")
     // A client that sends a few letters of a header now and then keeps its connection busy without a request, and never
@@ -91,6 +97,5 @@ import Testing
     }
     #expect(!slow.isOpen)
     #expect(!slow.text.contains("400"))
-    #expect(hub.stop() == 0)
   }
 }
