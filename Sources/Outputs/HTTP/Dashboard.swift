@@ -30,7 +30,8 @@ struct Dashboard {
   /// a new version.
   private static let digest: String = {
     let documents = [PackageResources.dashboard_html] + styles.map(\.bytes) + scripts.map(\.bytes)
-    return HTTPDocument.digest(of: documents.joined())
+    // One array: a debug build takes six times as long for joined ones.
+    return HTTPDocument.digest(of: documents.flatMap { $0 })
   }()
 
   var routes: [HTTPRoute] {
