@@ -54,7 +54,7 @@ export SENSORHUB_QUICK := 1
 SOAK := --filter SoakTests
 
 .PHONY: run check test test-rest test-all test-fast test-programs test-release test-soak test-package test-bench test-threads \
-  test-addresses test-cross setup fetch release deb dist lint format benchmark virtual-devices bench hil sdk test-arm64 clean help \
+  test-addresses test-cross test-sleep setup fetch release deb dist lint format benchmark virtual-devices bench hil sdk test-arm64 clean help \
   build-tests build-release build-cross build-threads build-addresses build-bench dist-all image-pi test-apt-repository test-image-pi
 
 help: ## Show this list
@@ -150,6 +150,9 @@ test-addresses: build-addresses fetch
 test-cross: build-cross
 	.ci/check-cross
 
+test-sleep: release ## Measure the hub on an emulated machine that suspends and powers off: about 35 minutes, and the first time the download of a kernel
+	$(BENCH)/sleeping-machine .build/release/sensorhub
+
 setup:
 	@.ci/setup
 
@@ -171,7 +174,7 @@ image-pi: ## Write the hub into a card's image: make image-pi IMAGE=FILE BOARD=F
 
 lint: setup
 	@.ci/packages shellcheck python3
-	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* packaging/card/first-boot Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader %/references,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay,$(wildcard $(BENCH)/*))
+	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* packaging/card/first-boot Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader %/references,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay %/suspend,$(wildcard $(BENCH)/*)) $(BENCH)/suspend/image
 	.ci/check-closures
 	.ci/check-c-structs
 	.ci/check-links

@@ -1,0 +1,259 @@
+"""A machine of QEMU with a receiver on each of two serial ports, whose power lines and sleep are seen from outside."""
+
+import json
+import os
+import queue
+import socket
+import subprocess
+import threading
+import time
+
+
+class Lines:
+    """The levels of the machine's power lines, as its GPIO chip writes them to the host, with the host's times."""
+
+    NAMES = ["gps", "spare"]
+
+    def __init__(self):
+        self.changes = []  # (host's monotonic time, line, level)
+        self.levels = dict.fromkeys(self.NAMES, 0)
+
+    def follow(self, connection):
+        while data := connection.recv(64):
+            now = time.monotonic()
+            for byte in data:
+                name, level = self.NAMES[(byte >> 1) & 1], byte & 1
+                if self.levels[name] != level:
+                    self.levels[name] = level
+                    self.changes.append((now, name, level))
+
+    def between(self, start, end):
+        return [change for change in list(self.changes) if start < change[0] < end]
+
+    def seconds_on(self, name, start, end):
+        """How long a line was high from `start`, when it was low, to `end`."""
+        total, since = 0.0, None
+        for at, line, level in self.between(start, end):
+            if line != name:
+                continue
+            if level and since is None:
+                since = at
+            elif not level and since is not None:
+                total += at - since
+                since = None
+        return total + (end - since if since is not None else 0)
+
+    def rises(self, name, start, end):
+        return sum(1 for _, line, level in self.between(start, end) if line == name and level)
+
+
+class Receiver(threading.Thread):
+    """A receiver with a hot start of two seconds. It takes its time from the host, and sends nothing to a port that sleeps."""
+
+    HOT_START = 2.0
+
+    def __init__(self, name, machine):
+        super().__init__(daemon=True)
+        self.name_of_line, self.machine = name, machine
+        self.latitude, self.longitude = 52.5, 13.4
+        self.on_since = None
+        self.fixes = []  # (UTC of the fix, host's monotonic time)
+        self.connection = None
+
+    def run(self):
+        second = 0
+        while True:
+            time.sleep(0.02)
+            on = self.machine.lines.levels[self.name_of_line]
+            self.on_since = (self.on_since or time.monotonic()) if on else None
+            now = time.time()
+            # The sentences of a second are sent a tenth of a second after it.
+            if int(now - 0.1) == second:
+                continue
+            second = int(now - 0.1)
+            if self.on_since is None or self.connection is None or self.machine.sleeping.is_set():
+                continue
+            if time.monotonic() - self.on_since < 0.5:
+                continue
+            has_fix = time.monotonic() - self.on_since >= self.HOT_START
+            try:
+                self.connection.sendall(self.sentences(second, has_fix))
+                if has_fix:
+                    self.fixes.append((second, time.monotonic()))
+            except OSError:
+                self.connection = None
+
+    def sentences(self, second, has_fix):
+        stamp = time.gmtime(second)
+        clock, date = time.strftime("%H%M%S.00", stamp), time.strftime("%d%m%y", stamp)
+        place = ",".join([angle(self.latitude, 2, "NS"), angle(self.longitude, 3, "EW")]) if has_fix else ",,,"
+        bodies = [
+            f"GNRMC,{clock},{'A' if has_fix else 'V'},{place},{'0.0' if has_fix else ''},,{date},,,{'A' if has_fix else 'N'}",
+            f"GNGGA,{clock},{place},{1 if has_fix else 0},{'08' if has_fix else '00'},{'0.9' if has_fix else ''},"
+            + ("40.0,M,40.0,M,," if has_fix else ",M,,M,,"),
+            "GNGSA,A,3,02,05,12,13,15,18,24,29,,,,,1.6,0.9,1.3" if has_fix else "GNGSA,A,1,,,,,,,,,,,,,,,",
+        ]
+        return "".join(sentence(body) for body in bodies).encode()
+
+
+def angle(degrees, digits, letters):
+    minutes = abs(degrees) % 1 * 60
+    return f"{int(abs(degrees)):0{digits}d}{minutes:08.5f},{letters[degrees < 0]}"
+
+
+def sentence(body):
+    checksum = 0
+    for character in body:
+        checksum ^= ord(character)
+    return f"${body}*{checksum:02X}\r\n"
+
+
+class Machine:
+    def __init__(self, image, folder, accelerator):
+        self.image, self.folder, self.accelerator = image, folder, accelerator
+        self.lines = Lines()
+        self.sleeping = threading.Event()
+        self.events = queue.Queue()  # (name, host's monotonic time, host's UTC)
+        self.receivers = {name: Receiver(name, self) for name in Lines.NAMES}
+        self.process = None
+        self.qmp = None
+        for receiver in self.receivers.values():
+            receiver.start()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self):
+        """Boots, and returns once the sockets are connected."""
+        for name in ["qmp", "lines", "gps", "spare"]:
+            if os.path.exists(self.path(name)):
+                os.unlink(self.path(name))
+        self.sleeping.clear()
+        self.events = queue.Queue()
+        sockets = []
+        for name in ["lines", "gps", "spare"]:
+            sockets += ["-chardev", f"socket,id={name},path={self.path(name)},server=on,wait=off"]
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        processor = "max" if self.accelerator == "tcg" else "host"
+        command = [
+            "qemu-system-x86_64", "-M", "q35", "-accel", self.accelerator, "-cpu", processor, "-m", "512", "-nodefaults",
+            "-no-user-config", "-display", "none", "-kernel", f"{self.image}/kernel", "-initrd", f"{self.image}/initrd",
+            "-append", "console=ttyS0 net.ifnames=0 loglevel=6",
+            "-drive", f"file={self.path('disk')},format=raw,if=none,id=disk,cache=unsafe", "-device", "virtio-blk-pci,drive=disk",
+            "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:22", "-device", "virtio-net-pci,netdev=net",
+            "-device", "virtio-rng-pci", "-rtc", "base=utc,clock=host",
+            "-serial", f"file:{self.path('console')}", *sockets,
+            "-device", "isa-debugcon,iobase=0x5e0,chardev=lines",
+            "-device", "pci-serial,chardev=gps,addr=0x10", "-device", "pci-serial,chardev=spare,addr=0x11",
+            "-qmp", f"unix:{self.path('qmp')},server=on,wait=off",
+        ]
+        with open(self.path("qemu.log"), "ab") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        follow = threading.Thread(target=self.lines.follow, args=(self.connect("lines"),), daemon=True)
+        follow.start()
+        for name, receiver in self.receivers.items():
+            receiver.connection = self.connect(name)
+        self.qmp = self.connect("qmp").makefile("rw", encoding="utf-8")
+        self.qmp.readline()
+        self.command("qmp_capabilities")
+        threading.Thread(target=self.watch, args=(self.qmp, self.events), daemon=True).start()
+        self.write_ssh_configuration()
+
+    def connect(self, name):
+        for _ in range(600):
+            connection = socket.socket(socket.AF_UNIX)
+            try:
+                connection.connect(self.path(name))
+                return connection
+            except OSError:
+                connection.close()
+                if self.process.poll() is not None:
+                    break
+                time.sleep(0.1)
+        with open(self.path("qemu.log"), encoding="utf-8") as log:
+            raise RuntimeError(f"QEMU did not open its socket '{name}': {log.read()}")
+
+    def command(self, name):
+        self.qmp.write(json.dumps({"execute": name}) + "\n")
+        self.qmp.flush()
+
+    def watch(self, qmp, events):
+        try:
+            for line in qmp:
+                event = json.loads(line).get("event")
+                if event == "SUSPEND":
+                    self.sleeping.set()
+                elif event == "WAKEUP":
+                    self.sleeping.clear()
+                if event:
+                    events.put((event, time.monotonic(), time.time()))
+        except (OSError, ValueError):
+            pass
+        events.put(("END", time.monotonic(), time.time()))
+
+    def wait_for(self, name, seconds):
+        """The host's monotonic time and UTC of the next event with this name."""
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                event, monotonic, utc = self.events.get(timeout=max(0.01, end - time.monotonic()))
+            except queue.Empty:
+                raise RuntimeError(f"the machine did not report {name} within {seconds} s") from None
+            if event == name:
+                return monotonic, utc
+            if event == "END":
+                raise RuntimeError(f"the machine ended before {name}")
+
+    def write_ssh_configuration(self):
+        with open(self.path("ssh_config"), "w", encoding="utf-8") as file:
+            file.write(
+                f"Host sleeper\n  HostName 127.0.0.1\n  Port {self.port}\n  User root\n  IdentityFile {self.path('key')}\n"
+                "  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  LogLevel ERROR\n  ControlMaster auto\n"
+                f"  ControlPath {self.path('ssh')}\n  ControlPersist yes\n  ConnectTimeout 20\n"
+            )
+
+    def ssh(self, command, check=True, seconds=120):
+        done = subprocess.run(
+            ["ssh", "-F", self.path("ssh_config"), "sleeper", command],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False)
+        if check and done.returncode != 0:
+            raise RuntimeError(f"'{command}' ended with {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def await_ssh(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                raise RuntimeError("QEMU ended while the machine booted")
+            # The first connection becomes the master, so its output must not be a pipe that is read to its end.
+            done = subprocess.run(
+                ["ssh", "-F", self.path("ssh_config"), "sleeper", "true"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            if done.returncode == 0:
+                return
+            time.sleep(1)
+        with open(self.path("console"), encoding="utf-8", errors="replace") as console:
+            raise RuntimeError("the machine did not come up within %d s:\n%s" % (seconds, console.read()[-2000:]))
+
+    def forward(self):
+        """A port of the host that reaches the hub's web port."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        subprocess.run(
+            ["ssh", "-F", self.path("ssh_config"), "-O", "forward", "-L", f"127.0.0.1:{port}:127.0.0.1:8080", "sleeper"],
+            check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        return port
+
+    def leave_ssh(self):
+        subprocess.run(
+            ["ssh", "-F", self.path("ssh_config"), "-O", "exit", "sleeper"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+    def end(self):
+        self.leave_ssh()
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
