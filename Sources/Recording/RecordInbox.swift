@@ -82,14 +82,17 @@ public final class RecordInbox: Sendable {
 
   /// Sets the facts with which every segment begins from now on (`RecordedFacts`). They are also added to the present
   /// segment.
-  public func set(_ facts: [MCAPMetadata]) {
+  ///
+  /// - Parameter before: how long before now the facts began to apply
+  public func set(_ facts: [MCAPMetadata], before: Duration = .zero) {
     state.withLock { state in
       guard state.facts != facts else { return }
       state.facts = facts
       // While nothing is written, only the last ones matter.
       if state.newFacts.count == RecordInbox.mostFacts { state.newFacts.removeFirst() }
       state.newFacts.append(
-        RecordedFacts.records(facts, sinceNanoseconds: time.nanosecondsSince1970(at: time.clock.now)))
+        RecordedFacts.records(
+          facts, sinceNanoseconds: time.nanosecondsSince1970(at: time.clock.now.advanced(by: .zero - before))))
     }
   }
 

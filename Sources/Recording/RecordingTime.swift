@@ -1,14 +1,21 @@
 import CLinux
 import MonotonicTime
+import Synchronization
 
-/// The time of a recording: the system clock's time at the recording's beginning, advanced by the monotonic clock. The
-/// time never goes back, even if the system clock does.
+/// The time of a recording: the system clock's time at the recording's beginning, advanced by the monotonic clock and
+/// by the time for which the machine was suspended. The time never goes back, even if the system clock does.
 public struct RecordingTime: Sendable {
+  /// The time for which the machine was suspended since the recording's beginning, which the monotonic clock does not
+  /// count.
+  private final class Suspended: Sendable { let nanoseconds = Atomic<Int64>(0) }
+
   /// The beginning of the recording, by the system clock.
   public let beganNanosecondsSince1970: Int64
   private let beganAt: MonotonicInstant
   public let clock: any MonotonicTimeSource
   private let system: @Sendable () -> Int64
+  private let suspended: Suspended
+  private let observation: SuspendObservation
 
   /// - Parameter system: the system clock, nanoseconds since 1970
   public init(
@@ -19,19 +26,26 @@ public struct RecordingTime: Sendable {
     self.system = system
     beganNanosecondsSince1970 = system()
     beganAt = clock.now
+    let suspended = Suspended()
+    self.suspended = suspended
+    observation = clock.onResume { slept in
+      suspended.nanoseconds.wrappingAdd(slept.inNanoseconds, ordering: .relaxed)
+    }
   }
 
   /// The recording's time at an instant, in nanoseconds since 1970.
   public func nanosecondsSince1970(at instant: MonotonicInstant) -> UInt64 {
-    UInt64(clamping: beganNanosecondsSince1970 &+ (instant.nanoseconds &- beganAt.nanoseconds))
+    UInt64(clamping: offsetNanoseconds &+ instant.nanoseconds)
   }
 
-  /// The offset from the monotonic clock to the recording's time.
-  public var offsetNanoseconds: Int64 { beganNanosecondsSince1970 &- beganAt.nanoseconds }
+  /// The offset from the monotonic clock to the recording's time. It grows when the machine was suspended.
+  public var offsetNanoseconds: Int64 {
+    beganNanosecondsSince1970 &- beganAt.nanoseconds &+ suspended.nanoseconds.load(ordering: .relaxed)
+  }
 
   /// The instant of a message with this log time.
   func instant(ofNanosecondsSince1970 time: UInt64) -> MonotonicInstant {
-    MonotonicInstant(nanoseconds: beganAt.nanoseconds &+ (Int64(clamping: time) &- beganNanosecondsSince1970))
+    MonotonicInstant(nanoseconds: Int64(clamping: time) &- offsetNanoseconds)
   }
 
   /// How far the system clock is ahead of the recording's time now; `nil` if this thread was interrupted too often to

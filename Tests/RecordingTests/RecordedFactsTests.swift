@@ -57,6 +57,27 @@ struct RecordedFactsTests {
     }
   }
 
+  @Test func `log times include a suspend, and facts that follow it apply from its middle`() throws {
+    let rig = Rig(folder.store)
+    rig.inbox.set([MCAPMetadata(name: "sensorhub", entries: ["offset": "before"])])
+    rig.append("before")
+    let offset = rig.time.offsetNanoseconds
+    let following = rig.clock.onResume { [inbox = rig.inbox] slept in
+      inbox.set([MCAPMetadata(name: "sensorhub", entries: ["offset": "after"])], before: slept / 2)
+    }
+    defer { following.end() }
+    rig.clock.suspend(for: .seconds(3600))
+    #expect(rig.time.offsetNanoseconds == offset + 3_600_000_000_000)
+    rig.append("after")
+    rig.writer.finish()
+    let facts = try facts()
+    let start = UInt64(Rig.start)
+    #expect(facts.count == 2)
+    #expect(facts.holding(atNanoseconds: start).facts["sensorhub"] == ["offset": "before"])
+    #expect(facts.holding(atNanoseconds: start).until == start + 1_800_000_000_000)
+    #expect(facts.holding(atNanoseconds: start + 3_600_000_000_000).facts["sensorhub"] == ["offset": "after"])
+  }
+
   @Test func `in a recording without times, the last statement counts`() throws {
     try #require(mkdir(folder.path, 0o755) == 0)
     var writer = try MCAPWriter(MCAPFileSink(path: folder.path + "/old.mcap"))

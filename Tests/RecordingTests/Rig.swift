@@ -23,6 +23,7 @@ final class Rig {
   let system: SystemClock
   let events = Recorder<RecorderEvent>()
   let counters = RecordingCounters()
+  let time: RecordingTime
   let inbox: RecordInbox
   var writer: RecordingWriter
   let raw: Int
@@ -48,6 +49,7 @@ final class Rig {
     let time = RecordingTime(clock: clock) {
       Rig.start + (clock.now - beganAt).inNanoseconds + system.aheadNanoseconds.withLock { $0 }
     }
+    self.time = time
     inbox = RecordInbox(capacity: capacity, time: time, counters: counters) { events.append($0) }
     raw = inbox.register(RecordedChannel(topic: "/raw", messageEncoding: "nmea0183"))
     log = inbox.register(

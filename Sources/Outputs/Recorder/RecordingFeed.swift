@@ -49,8 +49,14 @@ struct RecordingFeed: Sendable {
   func listen(for inbox: RecordInbox, continuing before: Listening? = nil) -> Listening {
     let hub = host.hub
     before?.lifetime.end()
-    inbox.set(RecordedMetadata.records(hub.board, boardText: host.boardText, version: host.version, time: time))
+    let facts: @Sendable () -> [MCAPMetadata] = { [board = hub.board, boardText = host.boardText, host, time] in
+      RecordedMetadata.records(board, boardText: boardText, version: host.version, time: time)
+    }
+    inbox.set(facts())
     let lifetime = Lifetime()
+    // Log times jump by the duration of a suspend, so from then on another offset dates the measurements. Messages from
+    // other threads may be recorded shortly before or after the jump, so the new offset applies from its middle.
+    time.clock.onResume { slept in inbox.set(facts(), before: slept / 2) }.store(in: lifetime)
     func hold(_ other: Lifetime) { Subscription { other.end() }.store(in: lifetime) }
     let log = RecordedLog(in: inbox, clock: time.clock)
     sink.observe { log.append($0) }.store(in: lifetime)

@@ -22,6 +22,9 @@ final class RecordingReplay {
   private(set) var board: Board?
   /// The log time until which `present` applies.
   private var presentUntil: UInt64 = 0
+  /// The log times for which the offset of `clock` applies.
+  private var offsetSince: UInt64 = 0
+  private var offsetUntil: UInt64 = 0
   /// The message to return next, because `next` has returned a change of the board first.
   private var waiting: ReplayedMessage?
   private var lastAt: MonotonicInstant?
@@ -122,6 +125,7 @@ final class RecordingReplay {
         badMessageCount += 1
         continue
       }
+      noteOffset(message.logTimeNanoseconds)
       let offset = clock.offsetNanoseconds ?? 0
       let logTime = Int64(clamping: message.logTimeNanoseconds)
       defer { beginsRecording = false }
@@ -140,7 +144,10 @@ final class RecordingReplay {
     fileCount = messages.fileCount
     facts = RecordedFacts.all(of: reader)
     presentUntil = 0
-    let hub = RecordedMessages.facts(named: "sensorhub", of: reader)
+    let (first, until) = facts.holding(atNanoseconds: message.logTimeNanoseconds)
+    let hub = first["sensorhub"]
+    offsetSince = 0
+    offsetUntil = until
     var new = RecordingClock(
       started: hub["started"], offsetNanoseconds: hub["logTimeOffsetNanoseconds"].flatMap { Int64($0) })
     // If the recording does not contain the offset, use that of the previous file of the same run, or assume that the
@@ -153,6 +160,18 @@ final class RecordingReplay {
     }
     beginsRecording = !isFirst && new != clock
     clock = new
+  }
+
+  /// Takes the offset that applies at a log time. It grows when the machine was suspended. Around that time, messages
+  /// with the old offset and with the new one may alternate.
+  private func noteOffset(_ logTime: UInt64) {
+    guard logTime >= offsetUntil || logTime < offsetSince else { return }
+    let (present, until) = facts.holding(atNanoseconds: logTime)
+    if let offset = present["sensorhub"]["logTimeOffsetNanoseconds"].flatMap({ Int64($0) }) {
+      clock.offsetNanoseconds = offset
+    }
+    offsetSince = present.sinceNanoseconds ?? 0
+    offsetUntil = until
   }
 }
 
