@@ -43,6 +43,11 @@ public struct RecordingTime: Sendable {
     beganNanosecondsSince1970 &- beganAt.nanoseconds &+ suspended.nanoseconds.load(ordering: .relaxed)
   }
 
+  /// The present instant of a clock that, unlike the monotonic clock, continues while the machine is suspended.
+  var nowWithSuspends: MonotonicInstant {
+    MonotonicInstant(nanoseconds: clock.now.nanoseconds &+ suspended.nanoseconds.load(ordering: .relaxed))
+  }
+
   /// The instant of a message with this log time.
   func instant(ofNanosecondsSince1970 time: UInt64) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: Int64(clamping: time) &- offsetNanoseconds)

@@ -128,30 +128,30 @@ struct RecordingWriter {
 
   private mutating func drain(_ now: MonotonicInstant) throws(MCAPError) {
     try takeFacts()
-    if segment == nil, limits.isOneFile { try open(now) }
+    if segment == nil, limits.isOneFile { try open() }
     while true {
       if pending == nil { pending = inbox.take(into: &bytes) }
       guard let pending else { return forgetFacts() }
-      if let segment, isFull(segment, now) {
+      if let segment, isFull(segment) {
         try takeFacts()
         // The remaining messages may have waited as long as those already written, so they have the same deadline.
         let due = synchronizeAt
         try endSegment()
         synchronizeAt = due
       }
-      if segment == nil { try open(now) }
+      if segment == nil { try open() }
       try segment?.append(pending.record, bytes, of: pending.channel)
       self.pending = nil
       if synchronizeAt == nil { synchronizeAt = now + limits.synchronizeInterval }
     }
   }
 
-  private func isFull(_ segment: Segment, _ now: MonotonicInstant) -> Bool {
+  private func isFull(_ segment: Segment) -> Bool {
     limits.segmentByteLimit.map { segment.finishedByteCount + UInt64(bytes.count) > $0 } ?? false
-      || limits.segmentAgeLimit.map { now - segmentBeganAt > $0 } ?? false
+      || limits.segmentAgeLimit.map { time.nowWithSuspends - segmentBeganAt > $0 } ?? false
   }
 
-  private mutating func open(_ now: MonotonicInstant) throws(MCAPError) {
+  private mutating func open() throws(MCAPError) {
     let started = time.systemNanosecondsSince1970
     var name: String
     repeat {
@@ -164,7 +164,7 @@ struct RecordingWriter {
       let new = try Segment(
         name, file, in: ring, library: library, compression: limits.compression, chunkByteCount: limits.chunkByteLimit,
         blocks: limits.isOneFile ? nil : MCAPBlocks(byteCount: FolderFile.blockByteCount))
-      segmentBeganAt = now
+      segmentBeganAt = time.nowWithSuspends
       writtenFactCount = 0
       try addFacts(to: new)
       if !hasToldBeginning { inbox.tell(.began(segment: name)) }

@@ -160,8 +160,9 @@ final class SegmentRing {
 
 /// The ages of segments. They do not depend on changes of the system clock.
 ///
-/// The time of a segment's file is read once; from then on, the age follows the monotonic clock. No segment counts as
-/// older than the previous one, even if a board without a real-time clock wrote it with a date in 1970.
+/// The time of a segment's file is read once; from then on, the age follows the monotonic clock and includes suspends.
+/// No segment counts as older than the previous one, even if a board without a real-time clock wrote it with a date in
+/// 1970.
 struct SegmentAges {
   /// The system clock counts as set if it changes by this much. Smaller changes are corrections.
   private static let smallestJump = Duration.seconds(10)
@@ -172,7 +173,7 @@ struct SegmentAges {
   private var writtenAt: [String: MonotonicInstant] = [:]
   /// When each segment was written, corrected so that none was written before the previous one.
   private var orderedAt: [String: MonotonicInstant] = [:]
-  /// How far the system clock is ahead of the monotonic clock.
+  /// How far the system clock is ahead of the monotonic clock and the suspends.
   private var lead: Int64
 
   init(_ time: RecordingTime) {
@@ -181,12 +182,12 @@ struct SegmentAges {
   }
 
   private static func lead(_ time: RecordingTime) -> Int64 {
-    time.systemNanosecondsSince1970 &- time.clock.now.nanoseconds
+    time.systemNanosecondsSince1970 &- time.nowWithSuspends.nanoseconds
   }
 
   /// Records the present segments, the oldest first, and forgets all others.
   mutating func look(at segments: [StoredSegment]) {
-    let now = time.clock.now
+    let now = time.nowWithSuspends
     let systemNow = time.systemNanosecondsSince1970
     var known: [String: MonotonicInstant] = [:]
     var ordered: [String: MonotonicInstant] = [:]
@@ -207,12 +208,12 @@ struct SegmentAges {
 
   /// Records that a segment has just been written to.
   mutating func wrote(_ name: String) {
-    writtenAt[name] = time.clock.now
-    orderedAt[name] = time.clock.now
+    writtenAt[name] = time.nowWithSuspends
+    orderedAt[name] = time.nowWithSuspends
   }
 
   /// The age of a segment; zero if its time is in the future.
-  func age(of name: String) -> Duration { orderedAt[name].map { time.clock.now - $0 } ?? .zero }
+  func age(of name: String) -> Duration { orderedAt[name].map { time.nowWithSuspends - $0 } ?? .zero }
 
   /// When a segment was written, by the present clock; `nil` if its time is in the future.
   func writtenNanosecondsSince1970(_ name: String) -> Int64? {

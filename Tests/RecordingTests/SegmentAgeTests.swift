@@ -57,6 +57,26 @@ struct SegmentAgeTests {
     #expect(!folder.names.contains(first))
   }
 
+  @Test func `the time for which the machine was suspended counts`() throws {
+    let rig = Rig(folder.store, settings)
+    func suspend(hours: Int) {
+      rig.system.set(forward: .seconds(hours * 3600))
+      rig.clock.suspend(for: .seconds(hours * 3600))
+    }
+    rig.append("first")
+    #expect(rig.turnWhenDue().isRest)
+    let first = try #require(folder.names.first)
+    // A segment covers at most an eighth of the maximum age.
+    suspend(hours: 2)
+    rig.append("second")
+    #expect(rig.turnWhenDue().isRest)
+    #expect(folder.names.count == 2)
+    suspend(hours: 9)
+    rig.append("third")
+    #expect(rig.turnWhenDue().isRest)
+    #expect(!folder.names.contains(first))
+  }
+
   @Test func `an old segment with a date in the future is deleted once the clock is right`() throws {
     let old = try record("old", Rig(folder.store))
     date(old, Rig.start - 9 * 3600 * 1_000_000_000)
