@@ -154,9 +154,10 @@ class Machine:
         command = [
             "qemu-system-x86_64", "-M", "q35", "-accel", self.accelerator, "-cpu", processor, "-m", "512", "-nodefaults",
             "-no-user-config", "-display", "none", "-kernel", f"{self.image}/kernel", "-initrd", f"{self.image}/initrd",
-            "-append", "console=ttyS0 net.ifnames=0 loglevel=6 no_timer_check mitigations=off",
+            "-append", "console=ttyS0 net.ifnames=0 loglevel=6 no_timer_check mitigations=off"
+            " systemd.mask=e2scrub_reap.service systemd.show_status=false systemd.default_timeout_start_sec=600",
             "-drive", f"file={self.path('disk')},format=raw,if=none,id=disk,cache=unsafe", "-device", "virtio-blk-pci,drive=disk",
-            "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:22", "-device", "virtio-net-pci,netdev=net",
+            "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:22", "-device", "e1000e,netdev=net",
             "-device", "virtio-rng-pci", "-rtc", "base=utc,clock=host",
             "-serial", f"file:{self.path('console')}", *sockets,
             "-device", "isa-debugcon,iobase=0x5e0,chardev=lines",
