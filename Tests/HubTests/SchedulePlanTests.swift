@@ -132,6 +132,31 @@ struct SchedulePlanTests {
     #expect(world.delivered.count { $0.id == 2 && $0.isMet } >= 10)
   }
 
+  @Test func `on a board that sleeps between fixes, they keep their interval`() {
+    func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
+    let lead: SchedulePlan.Lead = { _, _ in .seconds(2) }
+    var plan = SchedulePlan()
+    plan.add(1, Schedule(every: .seconds(60)), at: at(0))
+    _ = plan.advance(to: at(0), lead: lead)
+    _ = plan.receive(fix: at(1), radiusMetres: 5, isHeldByOthers: false, at: at(1))
+    _ = plan.receive(fix: at(2), radiusMetres: 5, isHeldByOthers: false, at: at(2))
+    _ = plan.advance(to: at(2), lead: lead)
+    // The clock began 1000 s earlier.
+    #expect(plan.due(of: 1) == at(20))
+    // The machine sleeps for 45 s of each minute, and its monotonic clock stands still.
+    var now = 20.0
+    for minute in 1...5 {
+      _ = plan.advance(to: at(now - 2), lead: lead)
+      _ = plan.receive(fix: at(now - 1), radiusMetres: 5, isHeldByOthers: false, at: at(now - 1))
+      _ = plan.receive(fix: at(now - 0.1), radiusMetres: 5, isHeldByOthers: false, at: at(now - 0.1))
+      let effects = plan.advance(to: at(now), lead: lead)
+      #expect(effects == [.deliver(1, due: at(now), isMet: true)], "minute \(minute)")
+      #expect(plan.due(of: 1) == at(now + 60), "minute \(minute)")
+      plan.resume(after: .seconds(45), at: at(now + 1))
+      now += 15
+    }
+  }
+
   @Test func `a client that is due a while later gets its fix at once, and the next one at its own time`() {
     func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
     // A start takes two seconds.

@@ -69,6 +69,8 @@ struct SchedulePlan: Sendable {
 
   /// The members in the order of their arrival.
   private var members: [Member] = []
+  /// For how long the machine was suspended in all.
+  private var suspended = Duration.zero
 
   var isEmpty: Bool { members.isEmpty }
 
@@ -140,6 +142,7 @@ struct SchedulePlan: Sendable {
   /// Moves the times back after the machine was suspended. A fix that became due in the meantime is due now, and kept
   /// fixes are outdated.
   mutating func resume(after slept: Duration, at now: MonotonicInstant) {
+    suspended += slept
     for index in members.indices {
       members[index].due.moveBack(by: slept)
       members[index].due = max(now, members[index].due)
@@ -192,12 +195,12 @@ struct SchedulePlan: Sendable {
       if case .holding(let isMet) = members[index].phase, members[index].due <= now || comesEarly(index, isMet) {
         effects.append(.deliver(members[index].id, due: members[index].due, isMet: isMet))
         members[index].phase = .asleep
-        members[index].due = SchedulePlan.next(after: max(now, members[index].due), of: members[index].schedule)
+        members[index].due = next(after: max(now, members[index].due), of: members[index].schedule)
       }
     }
     for index in members.indices where members[index].stands && members[index].due <= now {
       effects.append(.again(members[index].id, due: members[index].due))
-      members[index].due = SchedulePlan.next(after: now, of: members[index].schedule)
+      members[index].due = next(after: now, of: members[index].schedule)
     }
     for index in members.indices where members[index].phase == .asleep && !members[index].stands {
       if wakeTime(of: members[index], lead) <= now { wake(index, at: now) }
@@ -230,10 +233,10 @@ struct SchedulePlan: Sendable {
       case .asleep: return member.stands ? nil : wakeTime(of: member, lead)
       case .awake: return nil
       case .holding:
-        let next = SchedulePlan.next(after: max(now, member.due), of: member.schedule)
-        if let standsUntil = member.standsUntil, next <= standsUntil { return nil }
+        let due = next(after: max(now, member.due), of: member.schedule)
+        if let standsUntil = member.standsUntil, due <= standsUntil { return nil }
         // The wake cannot be before the present fix is delivered.
-        return max(member.due, wakeTime(due: next, member.schedule, lead))
+        return max(member.due, wakeTime(due: due, member.schedule, lead))
       }
     }.min()
   }
@@ -258,10 +261,11 @@ struct SchedulePlan: Sendable {
     due.advanced(by: .zero - max(.zero, min(lead(schedule, due), schedule.within)))
   }
 
-  /// The first multiple of the interval that is further in the future than the slack.
-  private static func next(after now: MonotonicInstant, of schedule: Schedule) -> MonotonicInstant {
+  /// The first multiple of the interval, by a clock that includes suspends, that is further in the future than the
+  /// slack. By the monotonic clock alone, a fix after a suspend would be followed by the next one too early.
+  private func next(after now: MonotonicInstant, of schedule: Schedule) -> MonotonicInstant {
     let every = max(1, schedule.every.inNanoseconds)
-    let from = (now + schedule.slack).nanoseconds
-    return MonotonicInstant(nanoseconds: (from / every + 1) * every)
+    let from = (now + suspended + schedule.slack).nanoseconds
+    return MonotonicInstant(nanoseconds: (from / every + 1) * every).advanced(by: .zero - suspended)
   }
 }
