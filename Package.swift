@@ -113,13 +113,14 @@ let package = Package(
         "CLinux", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP", "MonotonicTime", "NMEA", "Publishing",
       ],
       swiftSettings: strict),
-    // Loads its library on first use.
+    // These two load their libraries on first use.
     .target(name: "CMosquitto"),
+    .target(name: "CTLS"),
     .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
     .target(
       name: "Outputs",
       dependencies: [
-        "CLinux", "CMosquitto", "CSystemd", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP",
+        "CLinux", "CMosquitto", "CSystemd", "CTLS", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP",
         "MonotonicTime",
         "NMEA", "UBX", "Publishing", "Recording",
         .product(name: "DequeModule", package: "swift-collections"),

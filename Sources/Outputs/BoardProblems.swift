@@ -61,7 +61,7 @@ public enum BoardProblems {
       ("mqtt.caFile", fleet?.caFile), ("mqtt.certificateFile", fleet?.certificateFile),
       ("mqtt.keyFile", fleet?.keyFile),
     ]
-    return named.compactMap { key, file in file.map { (key: key, file: $0) } }
+    return named.compactMap { key, file in file.map { (key: key, file: $0) } } + authoritiesForCasters(of: board)
   }
 
   /// The files with passwords and tokens, each with its key in the board file.
@@ -120,8 +120,15 @@ public enum BoardProblems {
     }
   }
 
+  private static func authoritiesForCasters(of board: Board) -> [(key: String, file: String)] {
+    board.devices.compactMap { device in
+      guard case .receiver(let receiver) = device, let file = receiver.caster?.caFile else { return nil }
+      return ("devices.\(receiver.id).ntrip.caFile", file)
+    }
+  }
+
   private static func casters(_ board: Board, _ isLeftOut: (String) -> Bool) -> [BoardProblem] {
-    passwordsForCasters(of: board).compactMap { key, file in
+    (passwordsForCasters(of: board) + authoritiesForCasters(of: board)).compactMap { key, file in
       if isLeftOut(file) || access(file, R_OK) == 0 { return nil }
       return BoardProblem(key, "cannot be read from \(file): \(String(cString: strerror(errno)))")
     }

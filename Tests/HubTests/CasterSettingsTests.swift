@@ -23,6 +23,11 @@ struct CasterSettingsTests {
         == expected)
     #expect(try caster("caster: 'ntrip://[2001:db8::1]:2103/A', gga: 2.5")?.positionInterval == .milliseconds(2500))
     #expect(try caster("caster: 'ntrip://[2001:db8::1]:2103/A', gga: false")?.positionInterval == nil)
+    expected = CasterSettings(host: "caster.example", port: 443, mountPoint: "MOUNT")
+    (expected.isEncrypted, expected.caFile) = (true, "/etc/ca")
+    #expect(try caster("caster: 'ntrips://caster.example/MOUNT', caFile: '/etc/ca'") == expected)
+    #expect(expected.description == "ntrips://caster.example:443/MOUNT")
+    #expect(try caster("caster: 'ntrips://me@caster.example:2102/MOUNT'")?.port == 2102)
     // The description does not contain the user's name.
     #expect(try caster("caster: 'ntrip://me@[2001:db8::1]/A'")?.description == "ntrip://[2001:db8::1]:2101/A")
   }
@@ -34,6 +39,8 @@ struct CasterSettingsTests {
     #expect(settings.inOrder.map(\.username) == [nil, "me"])
     #expect(settings.inOrder.allSatisfy { $0.version == 1 && $0.positionInterval == .seconds(5) })
     #expect(settings.passwordFile == "/etc/p")
+    let mixed = try #require(try caster("caster: ['ntrip://a/B', 'ntrips://c/D'], caFile: '/etc/ca'"))
+    #expect(mixed.inOrder.map(\.isEncrypted) == [false, true] && mixed.inOrder.allSatisfy { $0.caFile == "/etc/ca" })
     #expect { try caster("caster: []") } throws: { "\($0)".contains("'devices.gps.ntrip.caster' must be an address") }
     #expect { try caster("caster: ['ntrip://a/B', 'b']") } throws: { "\($0)".contains("must be an address with") }
   }
@@ -55,9 +62,17 @@ struct CasterSettingsTests {
           + "'passwordFile' to its file"
       ),
       (
-        "caster: 'ntrips://a/B'",
-        "board:2: 'devices.gps.ntrip.caster' must be ntrip://…: the hub does not support TLS for casters; to use a "
-          + "caster with TLS only, run a tunnel on this machine, such as stunnel"
+        "caster: 'https://a/B'",
+        "board:2: 'devices.gps.ntrip.caster' must be ntrip://… or, for a caster with TLS, ntrips://…"
+      ),
+      (
+        "caster: 'ntrip://a/B', caFile: '/p'",
+        "board:2: 'devices.gps.ntrip.caFile' must be left out, or 'caster' ntrips://…: only TLS has certificates"
+      ),
+      (
+        "caster: 'ntrips://me:secret@a/B'",
+        "board:2: 'devices.gps.ntrip.caster' must be without a password, which other users could read here: set "
+          + "'passwordFile' to its file"
       ),
       (
         "caster: 'ntrip://a'",

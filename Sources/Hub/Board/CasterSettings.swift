@@ -5,10 +5,14 @@ public struct CasterSettings: Equatable, Sendable {
   /// A host name, or an address without brackets.
   public var host: String
   public var port: UInt16
+  /// Whether TLS is used, with a check of the caster's certificate.
+  public var isEncrypted = false
   public var mountPoint: String
   public var username: String?
   /// The file with the password; `nil` for systemd's credential `ntrip-password`, or for no password.
   public var passwordFile: String?
+  /// The file with the certificate authorities for casters with TLS; `nil` for the system's.
+  public var caFile: String?
   /// The version of the protocol in the request, 1 or 2. Answers in either version are understood.
   public var version = 2
   /// The interval at which the hub sends the receiver's position to the caster; `nil` for never.
@@ -37,11 +41,14 @@ extension CasterSettings: CustomStringConvertible {
   public var authority: String { HostPort.text(host, port) }
 
   /// The address without the user's name.
-  public var description: String { "ntrip://\(authority)/\(mountPoint)" }
+  public var description: String { "\(isEncrypted ? "ntrips" : "ntrip")://\(authority)/\(mountPoint)" }
 }
 
 extension CasterSettings {
   private static let expected = "an address with a mount point, such as \"ntrip://user@caster.example:2101/MOUNT\""
+  private static let usualPort: UInt16 = 2101
+  /// NTRIP 2 over TLS is HTTPS, and the public casters of BKG, IGS and EUREF use its port.
+  private static let usualPortOfTLS: UInt16 = 443
   private static let usualPositionSeconds = 10.0
   private static let mostAlternatives = 8
 
@@ -58,25 +65,29 @@ extension CasterSettings {
     if passwordFile != nil, inOrder.allSatisfy({ $0.username == nil }) {
       throw section.wrong("passwordFile", expected: "left out, or 'caster' with a user: ntrip://user@…")
     }
+    caFile = try section.name("caFile")
+    if caFile != nil, inOrder.allSatisfy({ !$0.isEncrypted }) {
+      throw section.wrong("caFile", expected: "left out, or 'caster' ntrips://…: only TLS has certificates")
+    }
     version = try section.integer("version", in: 1...2) ?? version
     positionInterval = try section.seconds("gga", orUsual: CasterSettings.usualPositionSeconds, in: 1...3600)
     for index in alternatives.indices {
       (alternatives[index].version, alternatives[index].positionInterval) = (version, positionInterval)
+      alternatives[index].caFile = caFile
     }
     try section.finish()
   }
 
   /// - Parameter text: the address of one caster
   private init(_ text: String, _ section: BoardSection) throws(BoardError) {
-    let scheme = "ntrip://"
-    if text.hasPrefix("ntrips://") || text.hasPrefix("https://") {
-      throw section.wrong(
-        "caster",
-        expected: "ntrip://…: the hub does not support TLS for casters; to use a caster with TLS only, run "
-          + "a tunnel on this machine, such as stunnel")
+    if text.hasPrefix("https://") || text.hasPrefix("http://") {
+      throw section.wrong("caster", expected: "ntrip://… or, for a caster with TLS, ntrips://…")
     }
-    guard text.hasPrefix(scheme) else { throw section.wrong("caster", expected: CasterSettings.expected) }
-    var place = text.dropFirst(scheme.count)
+    let isEncrypted = text.hasPrefix("ntrips://")
+    guard isEncrypted || text.hasPrefix("ntrip://"), let scheme = text.firstRange(of: "://") else {
+      throw section.wrong("caster", expected: CasterSettings.expected)
+    }
+    var place = text[scheme.upperBound...]
     var username: String?
     // A user's name may be an e-mail address, so the last `@` separates it from the host.
     if let end = place.prefix(while: { $0 != "/" }).lastIndex(of: "@") {
@@ -90,7 +101,9 @@ extension CasterSettings {
       throw section.wrong(
         "caster", expected: "without a password, which other users could read here: set 'passwordFile' to its file")
     }
-    self.init(host: host.host, port: host.port ?? 2101, mountPoint: String(mountPoint))
+    let usualPort = isEncrypted ? CasterSettings.usualPortOfTLS : CasterSettings.usualPort
+    self.init(host: host.host, port: host.port ?? usualPort, mountPoint: String(mountPoint))
+    self.isEncrypted = isEncrypted
     self.username = username
   }
 

@@ -2,20 +2,36 @@ import CLinux
 import Glibc
 import HardwareIO
 import Hub
+import MonotonicTime
 
-/// A connection to a caster, for use on one thread. A stop request ends every wait except the resolution of the
-/// host's name.
+/// A connection to a caster, with or without TLS, for use on one thread. A stop request ends every wait except the
+/// resolution of the host's name.
 struct CasterConnection: ~Copyable {
+  /// The bytes of one read.
+  struct Received {
+    /// The decrypted bytes.
+    var bytes: [UInt8] = []
+    /// The number of bytes on the line, which is larger with TLS.
+    var count = 0
+  }
+
   /// The maximum number of bytes in one read.
   private static let mostBytes = 4096
+  /// The maximum number of bytes that a caster sends in its handshake. A usual chain of certificates has 2 to 6 kB.
+  private static let mostBytesOfHandshake = 128 * 1024
+  /// The types of TLS records (RFC 8446, section 5.1).
+  private static let recordTypes = UInt8(0x14)...0x17
 
   private let descriptor: Int32
   private let poller: Poller
+  /// `nil` without TLS.
+  private let tls: TLSSession?
 
   /// Connects to the first of the host's addresses that accepts the connection.
   ///
   /// - Parameter limit: the maximum time for each address
   init(to caster: CasterSettings, _ poller: Poller, within limit: Duration) throws(CasterError) {
+    let tls = try caster.isEncrypted ? TLSSession(to: caster) : nil
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     hints.ai_flags = AI_NUMERICSERV
@@ -31,6 +47,7 @@ struct CasterConnection: ~Copyable {
       case .open(let descriptor):
         self.descriptor = descriptor
         self.poller = poller
+        self.tls = tls
         return
       case .stopped: throw .stopped
       case .failed(let error): failure = error
@@ -39,7 +56,10 @@ struct CasterConnection: ~Copyable {
     throw .unreachable(reason: String(cString: strerror(failure)))
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    if let tls { send(now: tls.end()) }
+    close(descriptor)
+  }
 
   private enum Attempt { case open(Int32), failed(Int32), stopped }
 
@@ -63,8 +83,62 @@ struct CasterConnection: ~Copyable {
     return .failed(error)
   }
 
+  /// Completes the TLS handshake, if the caster uses TLS.
+  ///
+  /// - Parameter limit: the maximum time of the whole handshake
+  borrowing func shakeHands(within limit: Duration, _ clock: any MonotonicTimeSource) throws(CasterError) {
+    guard let tls else { return }
+    let deadline = clock.now + limit
+    var count = 0
+    do throws(CasterError) {
+      while true {
+        let isDone = try tls.shakeHands()
+        try write(tls.output(), within: deadline - clock.now)
+        if isDone { return }
+        guard case let left = deadline - clock.now, left > .zero else { throw .silent }
+        let bytes = try read(atMost: left)
+        if count == 0, let first = bytes.first, !CasterConnection.recordTypes.contains(first) {
+          throw .noTLS(reason: "the server answers without TLS")
+        }
+        count += bytes.count
+        if count > CasterConnection.mostBytesOfHandshake { throw .noTLS(reason: "the handshake does not end") }
+        try tls.put(bytes)
+      }
+    } catch {
+      // The alert tells the caster's operator why the hub left.
+      send(now: tls.output())
+      switch error {
+      case .silent: throw .noTLS(reason: "no answer within \(Text.duration(seconds: limit.inSeconds))")
+      case .closed: throw .noTLS(reason: "the server closed the connection")
+      default: throw error
+      }
+    }
+  }
+
   /// - Parameter limit: the maximum time of each wait until the caster accepts more bytes
   borrowing func send(_ bytes: [UInt8], within limit: Duration) throws(CasterError) {
+    guard let tls else { return try write(bytes, within: limit) }
+    try tls.encrypt(bytes)
+    try write(tls.output(), within: limit)
+  }
+
+  /// - Returns: the received bytes; none if nothing arrived within the limit, or if the read was interrupted
+  borrowing func receive(atMost limit: Duration) throws(CasterError) -> Received {
+    guard let tls else {
+      let bytes = try read(atMost: limit)
+      return Received(bytes: bytes, count: bytes.count)
+    }
+    if let end = tls.endReason { throw end }
+    let encrypted = try read(atMost: limit)
+    let received = Received(bytes: try tls.decrypt(encrypted), count: encrypted.count)
+    // A caster may ask for new keys. One that asks and does not read is left.
+    try write(tls.output(), within: .zero)
+    return received
+  }
+
+  // MARK: The bytes on the line
+
+  private borrowing func write(_ bytes: [UInt8], within limit: Duration) throws(CasterError) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }
@@ -78,8 +152,13 @@ struct CasterConnection: ~Copyable {
     }
   }
 
-  /// - Returns: the received bytes; empty if none arrived within the limit, or if the read was interrupted
-  borrowing func receive(atMost limit: Duration) throws(CasterError) -> [UInt8] {
+  /// Sends what the socket accepts without waiting. An error has no consequence.
+  private borrowing func send(now bytes: [UInt8]) {
+    if bytes.isEmpty { return }
+    _ = bytes.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }
+  }
+
+  private borrowing func read(atMost limit: Duration) throws(CasterError) -> [UInt8] {
     switch poller.wait(for: descriptor, atMost: limit) {
     case .stopped: throw .stopped
     case .timedOut: return []

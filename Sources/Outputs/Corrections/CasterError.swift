@@ -19,15 +19,23 @@ enum CasterError: Error, Equatable {
   case moved(to: String)
   case refused(String)
   case noCaster(String)
+  /// The board file says that the caster has no TLS, but it has.
   case usesTLS
+  /// libssl is not installed.
+  case noTLSLibrary
+  case unreadableAuthorities(file: String, reason: String)
+  /// The TLS handshake failed, and not because of the certificate.
+  case noTLS(reason: String)
+  case certificate(CertificateFault)
   case noCorrections
 
   /// Whether only the owner of the board or of the caster can solve this. Prompt retries would only burden the
   /// caster.
   var isRefusal: Bool {
     switch self {
-    case .stopped, .unknownHost, .unreachable, .silent, .closed, .broken: false
-    case .unreadablePassword, .unauthorised, .noSuchMountPoint, .moved, .refused, .noCaster, .usesTLS, .noCorrections:
+    case .stopped, .unknownHost, .unreachable, .silent, .closed, .broken, .noTLS: false
+    case .unreadablePassword, .unauthorised, .noSuchMountPoint, .moved, .refused, .noCaster, .usesTLS, .noTLSLibrary,
+      .unreadableAuthorities, .certificate, .noCorrections:
       true
     }
   }
@@ -60,7 +68,13 @@ enum CasterError: Error, Equatable {
     case .refused(let text): "the caster answered '\(text)'"
     case .noCaster(let text):
       "the server there is not an NTRIP caster\(text.isEmpty ? "" : ": it answered '\(text)'"); 2101 is the usual port"
-    case .usesTLS: "this port uses TLS, which the hub does not support: use the caster's port without TLS, usually 2101"
+    case .usesTLS: "this port uses TLS: write ntrips:// instead of ntrip:// in 'ntrip.caster'"
+    case .noTLSLibrary: "libssl, the library for TLS, is not installed: sudo apt-get install libssl3"
+    case .unreadableAuthorities(let file, let reason): "'ntrip.caFile' cannot be read from \(file): \(reason)"
+    case .noTLS(let reason):
+      "no TLS connection: \(reason); check whether port \(caster.port) uses TLS: 443 is the usual port, and "
+        + "ntrip:// is without TLS"
+    case .certificate(let fault): fault.text(of: caster)
     case .noCorrections: "the data is not RTCM 3: choose a mount point whose format is RTCM 3"
     }
   }

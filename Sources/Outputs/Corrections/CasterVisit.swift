@@ -10,6 +10,7 @@ struct CasterVisit {
   struct Patience {
     /// The limit for connecting to each of the host's addresses.
     var connection = Duration.seconds(10)
+    /// The limit for the TLS handshake, and after it for the head of the answer.
     var answer = Duration.seconds(15)
     /// The limit without any received byte. Most stations report every second, and the slowest ones every ten seconds.
     var silence = Duration.seconds(30)
@@ -29,14 +30,14 @@ struct CasterVisit {
   /// that sends many bytes without content, such as the size lines of HTTP chunks.
   private struct Piece {
     var body: [UInt8] = []
-    /// The number of bytes in this read, including those of the head and of chunk sizes.
+    /// The number of bytes in this read, including those of the head, of chunk sizes and of TLS.
     var count = 0
   }
 
   /// The first byte of an RTCM 3 message.
   private static let preamble: UInt8 = 0xD3
-  /// The maximum number of bytes without a complete message, sizes of chunks included. If more arrive, the visit fails
-  /// with `noCorrections`.
+  /// The maximum number of bytes without a complete message, sizes of chunks and TLS included. If more arrive, the visit
+  /// fails with `noCorrections`.
   private static let mostNoise = 16 * 1024
   /// The maximum rate in bytes a second, ten times that of the fullest corrections. If a caster sends faster, the
   /// visit reads nothing more until the next second.
@@ -69,6 +70,7 @@ struct CasterVisit {
 
   private func connect(_ mountPoint: String) throws(CasterError) -> CasterConnection {
     let connection = try CasterConnection(to: caster, poller, within: patience.connection)
+    try connection.shakeHands(within: patience.answer, clock)
     let isTold = caster.positionInterval != nil && !mountPoint.isEmpty
     let request = CasterRequest.make(
       mountPoint, of: caster, password: password, position: isTold ? position() : nil, version: version)
@@ -81,9 +83,9 @@ struct CasterVisit {
   private func read(
     _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer, atMost limit: Duration
   ) throws(CasterError) -> Piece {
-    let bytes = try connection.receive(atMost: limit)
-    var piece = Piece(count: bytes.count)
-    try answer.take(bytes[...]) { piece.body += $0 }
+    let received = try connection.receive(atMost: limit)
+    var piece = Piece(count: received.count)
+    try answer.take(received.bytes[...]) { piece.body += $0 }
     return piece
   }
 

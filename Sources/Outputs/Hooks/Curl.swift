@@ -6,7 +6,7 @@ import MonotonicTime
 
 /// Posts JSON with curl(1), in a separate process.
 ///
-/// The hub itself has no TLS; libmosquitto has it, but only for brokers. curl supports TLS, the system's certificate
+/// The hub itself has no HTTP client, and TLS only for casters and brokers. curl supports TLS, the system's certificate
 /// authorities and proxies, and the system keeps curl up to date. A server's answer never reaches the hub's memory.
 /// curl reads the address and the token from its standard input, so no list of processes shows them.
 public struct Curl: Sendable {
