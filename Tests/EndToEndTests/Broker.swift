@@ -48,9 +48,11 @@ final class Broker {
   }
 
   func stop() {
-    program?.send(SIGTERM)
-    program?.wait()
-    program = nil
+    // mosquitto forgets a signal that arrives between its log line and its main loop.
+    guard let program else { return }
+    repeat { program.send(SIGTERM) } while !program.ends(within: .milliseconds(200))
+    program.wait()
+    self.program = nil
   }
 
   var address: String { "mqtt://127.0.0.1:\(port)" }

@@ -139,7 +139,7 @@ public final class Program: Sendable {
   }
 
   /// Blocks until the program has ended. Returns false after the limit.
-  private func ends(within limit: Duration) -> Bool {
+  public func ends(within limit: Duration) -> Bool {
     // A program whose end has been seen may have lost its number to another process.
     let process = status.withLock { $0 == nil ? clinux_open_process(pid) : -1 }
     guard process >= 0 else { return !isRunning }
