@@ -99,7 +99,7 @@ final class TLSSession {
   }
 }
 
-/// What is wrong with a caster's certificate.
+/// The fault of a caster's certificate.
 enum CertificateFault: Equatable {
   /// The dates are as in 2026-01-31.
   case notYetValid(from: String)
