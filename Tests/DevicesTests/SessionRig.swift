@@ -12,7 +12,8 @@ final class SessionRig: Sendable {
     get { present.withLock { $0 } }
     set { present.withLock { $0 = newValue } }
   }
-  /// The speed that each run found; `nil` if the run was told to stop before it found one.
+  /// The speed that each run found, at its start and after each client of the bridge; `nil` if the run was told to stop
+  /// before it found one.
   let started = Recorder<BaudRate?>()
   /// How each run has ended: "asleep", "awake" or the error.
   let ended = Recorder<String>()
@@ -23,12 +24,21 @@ final class SessionRig: Sendable {
   private let present: Guarded<ScriptedReceiver>
   private let configuration: ReceiverConfiguration
   private let keeping: KnowledgeKeeping
+  private let bridge: ReceiverBridge?
+  /// Every read of the line, as received.
+  let raw = Recorder<[UInt8]>()
   private let memory = ReceiverMemory()
   private let suppliedSince: MonotonicInstant
   private let stop = Guarded(StopSignal())
 
-  /// - Parameter keeping: the store of the receiver's knowledge while its supply is off
-  init(_ configuration: ReceiverConfiguration, _ receiver: ScriptedReceiver, keeping: KnowledgeKeeping = .none) {
+  /// - Parameters:
+  ///   - keeping: the store of the receiver's knowledge while its supply is off
+  ///   - bridge: the clients' way to the receiver
+  init(
+    _ configuration: ReceiverConfiguration, _ receiver: ScriptedReceiver, keeping: KnowledgeKeeping = .none,
+    bridge: ReceiverBridge? = nil
+  ) {
+    self.bridge = bridge
     self.configuration = configuration
     self.keeping = keeping
     present = Guarded(receiver)
@@ -48,15 +58,19 @@ final class SessionRig: Sendable {
     let port = try LinuxSerialPort(receiver.path, speed: .b9600)
     let error = DetachedThread.start("session") { [self] in
       let serial = SerialReceiver(
-        port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+        port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock,
+        forwardRaw: { [raw] in { raw.append($0) } }, bridge: bridge)
       let session = ReceiverSession(
         configuration, memory, serial, suppliedSince: suppliedSince, receiverHealth: receiverHealth,
         keeping: keeping, delegate: reports)
       let end: String
       do throws(HardwareError) {
-        let speed = try session.start()
+        var speed = try session.start()
         started.append(speed)
-        if speed != nil { try session.run() }
+        while speed != nil, try session.run(), try session.relay() {
+          speed = try session.start()
+          started.append(speed)
+        }
         end = try session.end() ? "asleep" : "awake"
       } catch {
         end = error.summary

@@ -16,6 +16,8 @@ public final class ReceiverMemory: Sendable {
     /// The problems with the receiver's settings, in words. A receiver that kept its settings while it slept is not
     /// configured again.
     var settingProblems: [String] = []
+    /// Whether a client of the bridge has written to the receiver since it was last configured.
+    var isAltered = false
     /// The receiver's present sleep mode; `nil` if it does not sleep.
     var asleep: ReceiverSleep?
     /// The start of the supply period in which the receiver fell asleep. It is compared for equality only, because a

@@ -13,6 +13,10 @@ public final class SerialReceiver {
   static let listeningTime = Duration.milliseconds(1500)
   /// The maximum time without bytes, or without meaningful bytes.
   private static let silenceLimit = Duration.seconds(10)
+  /// The maximum time to send the bytes that a client of the bridge has left.
+  private static let farewellLimit = Duration.seconds(10)
+  /// The time in which a receiver acts on the last message of a client.
+  private static let actingTime = Duration.milliseconds(300)
   /// The time for a second sentence. If a receiver sends no checksums, only a second sentence distinguishes it from
   /// noise, and the sentences may be a second apart.
   private static let secondSentenceLimit = Duration.seconds(3)
@@ -23,9 +27,14 @@ public final class SerialReceiver {
   let clock: any MonotonicTimeSource
   private let report: (ReceiverDecoder.Counters) -> Void
   private let forward: () -> ((ReceivedBytes) -> Void)?
+  private let forwardRaw: () -> (([UInt8]) -> Void)?
   private let corrections: CorrectionQueue?
   /// Writes corrections while epochs are read, but not during requests to the receiver.
   private var feed: CorrectionFeed?
+  /// The clients' way to the receiver; `nil` if clients cannot write to it.
+  let bridge: ReceiverBridge?
+  /// The clients whose bytes end a wait. During requests to the receiver there are none.
+  private var attention = Attention.none
   private var speed = BaudRate.b9600
   /// Whether only one speed is tried.
   private var isSpeedFixed = false
@@ -44,13 +53,19 @@ public final class SerialReceiver {
   ///   - report: gets the present counts, at each read and when a wait ends without bytes
   ///   - forward: called at each read; returns the function that gets the sentences as received, after the epochs that
   ///     they end
+  ///   - forwardRaw: called at each read; returns the function that gets every byte as received, before it is decoded
   ///   - corrections: the corrections to write to the receiver while its epochs are read
+  ///   - bridge: the clients' way to the receiver
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
     report: @escaping (ReceiverDecoder.Counters) -> Void = { _ in },
-    forward: @escaping () -> ((ReceivedBytes) -> Void)? = { nil }, corrections: CorrectionQueue? = nil
+    forward: @escaping () -> ((ReceivedBytes) -> Void)? = { nil },
+    forwardRaw: @escaping () -> (([UInt8]) -> Void)? = { nil }, corrections: CorrectionQueue? = nil,
+    bridge: ReceiverBridge? = nil
   ) {
     self.corrections = corrections
+    self.bridge = bridge
+    self.forwardRaw = forwardRaw
     self.report = report
     self.forward = forward
     self.port = port
@@ -93,6 +108,15 @@ public final class SerialReceiver {
   }
 
   enum Hearing { case heard, nothing, stopped }
+
+  /// The clients of the bridge whose bytes end a wait for the receiver.
+  private enum Attention {
+    case none
+    /// A client of the bridge that wants to write, so that the reading of epochs ends.
+    case claim
+    /// The client that writes, with each of its messages.
+    case relay
+  }
 
   /// Listens at one speed until a sentence with a valid checksum arrives, or two other sentences or binary messages.
   /// After the first of the two, it listens for at least `secondSentenceLimit`. When the time is over, it reads the
@@ -174,9 +198,11 @@ public final class SerialReceiver {
     until isOver: () -> Bool, receive: (borrowing GNSSObservation) -> Void
   ) throws(HardwareError) -> Bool {
     feed = corrections.map { CorrectionFeed($0) }
+    attention = .claim
     defer {
       feed?.finish(on: port)
       feed = nil
+      attention = .none
     }
     var (frames, bytes) = (frameCount, byteCount)
     var deadline = clock.now + SerialReceiver.silenceLimit
@@ -193,6 +219,40 @@ public final class SerialReceiver {
         throw unheard(since: bytes, for: SerialReceiver.silenceLimit)
       }
     }
+  }
+
+  /// Passes the bytes of the bridge's client to the receiver, and reads epochs, until the client has left and its bytes
+  /// are sent. Silence is no error here, because the client may have stopped the receiver's output, or changed its
+  /// speed.
+  ///
+  /// - Returns: whether the client has left, and the reader was not told to stop
+  func relay(receive: (borrowing GNSSObservation) -> Void) throws(HardwareError) -> Bool {
+    guard let bridge else { return true }
+    var feed = BridgeFeed(bridge)
+    var deadline: MonotonicInstant?
+    attention = .relay
+    defer { attention = .none }
+    while !feed.isOver {
+      let pause = try feed.write(to: port, at: speed)
+      if bridge.hasWriter {
+        deadline = nil
+      } else {
+        let end = deadline ?? clock.now + SerialReceiver.farewellLimit
+        deadline = end
+        if clock.now >= end {
+          bridge.drop()
+          break
+        }
+        if feed.isOver { break }
+      }
+      if try read(atMost: min(pause ?? SerialReceiver.silenceLimit, SerialReceiver.silenceLimit), receive) == .stopped {
+        return false
+      }
+    }
+    attention = .none
+    // The client's last message must have left, and the receiver must have acted on it, before the hub sends commands.
+    let rest = speed.time(for: port.unsentCount) + SerialReceiver.actingTime
+    return try read(until: clock.now + rest, receive) != .stopped
   }
 
   /// The number of sentences and messages so far.
@@ -219,12 +279,14 @@ public final class SerialReceiver {
   }
 
   /// Reads once, ends an epoch after a silence, or returns when the time is over.
+  ///
+  /// - Returns: `nil` if a client of the bridge needs attention
   private func read(
     atMost limit: Duration, _ receive: (borrowing GNSSObservation) -> Void,
     _ inspect: ((ReceiverFramer.Frame) -> Void)? = nil
-  ) throws(HardwareError) -> Poller.Event {
+  ) throws(HardwareError) -> Poller.Event? {
     let silence = decoder.silenceThatEnds ?? limit
-    let event = try wait(atMost: min(silence, limit))
+    guard let event = try wait(atMost: min(silence, limit)) else { return nil }
     switch event {
     case .stopped: break
     case .readable: try take(receive, inspect)
@@ -237,14 +299,20 @@ public final class SerialReceiver {
   }
 
   /// Waits for the receiver, and writes its corrections in the meantime.
-  private func wait(atMost limit: Duration) throws(HardwareError) -> Poller.Event {
-    guard let corrections, feed != nil else { return poller.wait(for: port.fileDescriptor, atMost: limit) }
+  ///
+  /// - Returns: `nil` if a client of the bridge needs attention
+  private func wait(atMost limit: Duration) throws(HardwareError) -> Poller.Event? {
+    guard attention != .none, let signal = bridge?.signal ?? corrections?.signal else {
+      return poller.wait(for: port.fileDescriptor, atMost: limit)
+    }
     let deadline = clock.now + limit
     while true {
+      if attention == .claim, bridge?.isInUse == true { return nil }
       let pause = try feed?.write(to: port, at: speed)
-      let left = deadline - clock.now
+      let left = max(.zero, deadline - clock.now)
       let isPause = pause.map { $0 < left } ?? false
-      let event = poller.wait(for: port.fileDescriptor, or: corrections.signal, atMost: isPause ? pause : left)
+      let event = poller.wait(for: port.fileDescriptor, or: signal, atMost: isPause ? pause : left)
+      if event == nil, attention == .relay { return nil }
       // If a correction was added, or only the feed's pause is over, write again.
       if let event, event != .timedOut || !isPause { return event }
     }
@@ -255,8 +323,10 @@ public final class SerialReceiver {
   ) throws(HardwareError) {
     let count = try port.read(into: buffer)
     byteCount += count
+    let bytes = UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count])
+    if count > 0, let forwardRaw = forwardRaw() { forwardRaw(Array(bytes)) }
     decoder.take(
-      UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count]), readAt: clock.now,
+      bytes, readAt: clock.now,
       forward: forward(), inspect: inspect, receive: receive)
     // Copy the value, because the code that gets an epoch may read it while the decoder is in use.
     speech = decoder.speech

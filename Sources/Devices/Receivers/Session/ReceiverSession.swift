@@ -40,6 +40,8 @@ public final class ReceiverSession {
   private let ending: ReceiverEnding
   private var troubles: TroubleMachine
   private var phase = Phase.unheard
+  /// The speed of the line when a client of the bridge began to write, until the receiver is found again.
+  private var relayedAt: BaudRate?
 
   /// - Parameters:
   ///   - suppliedSince: when the receiver's supply was switched on; the receiver has been awake since, and may have
@@ -72,7 +74,7 @@ public final class ReceiverSession {
     receiver.resume(memory.present.suspicion)
   }
 
-  /// Finds and configures the receiver.
+  /// Finds and configures the receiver, at the start of a run and after `relay`.
   ///
   /// - Returns: the speed of its line; `nil` when told to stop
   public func start() throws(HardwareError) -> BaudRate? {
@@ -81,7 +83,7 @@ public final class ReceiverSession {
     }
     let wokenFrom = memory.present.asleep
     let startedAt = receiver.clock.now
-    guard let found = try finder.find(asleep: wokenFrom) else { return nil }
+    guard let found = try find(asleep: wokenFrom) else { return nil }
     memory.present.asleep = nil
     memory.present.lastSpeed = found
     let channel = finder.channel(at: found)
@@ -91,9 +93,18 @@ public final class ReceiverSession {
     {
       return nil
     }
+    let first = memory.present.firstSpeed
     try setUp(channel, wokenFrom: wokenFrom, foundAt: found)
+    // If the client has not changed the speed, the receiver's speed without settings may still be another one.
+    if found == relayedAt, let first { memory.present.firstSpeed = first }
+    relayedAt = nil
     memory.present.lastSpeed = channel.speed
     return channel.speed
+  }
+
+  private func find(asleep: ReceiverSleep?) throws(HardwareError) -> BaudRate? {
+    guard let relayedAt else { return try finder.find(asleep: asleep) }
+    return try finder.find(restartedAt: relayedAt)
   }
 
   /// Identifies and configures a receiver that was heard.
@@ -109,16 +120,23 @@ public final class ReceiverSession {
     }
   }
 
-  /// Reads epochs until told to stop. Restarts the receiver if it does not work.
-  public func run() throws(HardwareError) {
+  /// Reads epochs until told to stop, or until a client of the bridge wants to write. Restarts the receiver if it does
+  /// not work.
+  ///
+  /// - Returns: whether a client wants to write; `relay` and `start` follow then
+  @discardableResult
+  public func run() throws(HardwareError) -> Bool {
     defer {
       memory.present.suspicion = receiver.suspicion
       memory.present.troubles = troubles
     }
     while true {
       var restart: ReceiverRestart?
+      var isClaimed = false
       let isOver = try receiver.run(
         until: {
+          isClaimed = self.receiver.bridge?.isInUse == true
+          if isClaimed { return true }
           restart = self.dueRestart()
           return restart != nil
         },
@@ -126,9 +144,28 @@ public final class ReceiverSession {
           self.look(at: observation)
           self.delegate.receive(observation, from: self.receiver)
         })
-      guard isOver, let restart else { return }
-      guard try restartReceiver(restart) else { return }
+      if isClaimed { return isOver }
+      guard isOver, let restart else { return false }
+      guard try restartReceiver(restart) else { return false }
     }
+  }
+
+  /// Passes the bytes of the bridge's client to the receiver until the client has left. The hub sends nothing of its
+  /// own in the meantime, and does not restart the receiver. The client may have changed anything, so `start` must
+  /// follow.
+  ///
+  /// - Returns: whether the client has left, and the reader was not told to stop
+  public func relay() throws(HardwareError) -> Bool {
+    memory.present.isAltered = true
+    relayedAt = phase.channel?.speed ?? memory.present.lastSpeed
+    // From now on the hub knows neither the receiver's speed nor its settings.
+    phase = .unheard
+    let hasLeft = try receiver.relay { observation in
+      self.knowledge.look(at: observation)
+      self.delegate.receive(observation, from: self.receiver)
+    }
+    troubles = troubles.resumed
+    return hasLeft
   }
 
   /// Restores the previous settings and puts the receiver to sleep, as configured; or saves its satellite data, if the

@@ -18,11 +18,11 @@ struct ReceiverSetup {
   /// Identifies the receiver, and reports its identity, or that it does not answer.
   ///
   /// - Parameter wokenFrom: the sleep mode that the receiver has just left; `nil` if it was not asleep. A receiver that
-  ///   was asleep is the one in memory, and is not asked
+  ///   was asleep is the one in memory, and is not asked, unless a client of the bridge has written to it
   func identify(
     _ channel: CommandChannel, wokenFrom: ReceiverSleep?
   ) throws(HardwareError) -> Identification {
-    var known = wokenFrom == nil ? nil : memory.present.receiver
+    var known = wokenFrom == nil || memory.present.isAltered ? nil : memory.present.receiver
     if known == nil {
       known = try ask(channel)
       try known?.askForUniqueID(channel)
@@ -69,7 +69,8 @@ struct ReceiverSetup {
     _ identified: any CommandedReceiver, _ channel: CommandChannel, wokenFrom: ReceiverSleep?, foundAt found: BaudRate
   ) throws(HardwareError) {
     var known = identified
-    if let wokenFrom, !known.forgetsSettings(in: wokenFrom), !configuration.settings.restores { return }
+    let isAltered = memory.present.isAltered
+    if let wokenFrom, !known.forgetsSettings(in: wokenFrom), !configuration.settings.restores, !isAltered { return }
     memory.present.firstSpeed = found
     var report = SettingReport(foreseenWith: configuration, known.driver, foundAt: found)
     try known.configure(configuration.settings, channel, &report)
@@ -85,6 +86,7 @@ struct ReceiverSetup {
     }
     memory.present.receiver = known
     guard !channel.isStopped else { return }
+    memory.present.isAltered = false
     memory.present.settingProblems = report.problems
     if configuration.keepsKnowledge, wokenFrom == nil, !report.isUnanswered {
       try knowledge.giveBack(to: known, channel)

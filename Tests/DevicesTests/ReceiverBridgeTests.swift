@@ -1,0 +1,128 @@
+import HardwareIO
+import TestSupport
+import Testing
+
+@testable import Devices
+
+/// A client that exchanges bytes with a receiver through the hub.
+@Suite(.timeLimit(.minutes(10)))
+struct ReceiverBridgeTests {
+  private static func text(_ text: String, _ count: Int) -> [UInt8] {
+    Array(text.utf8) + [UInt8](repeating: 0, count: count - text.utf8.count)
+  }
+
+  private static let version = MadeMessage.ubx(
+    0x0A04,
+    text("ROM CORE 3.01", 30) + text("00080000", 10)
+      + ["FWVER=SPG 3.01", "PROTVER=18.00", "MOD=NEO-M8N-0"].flatMap { text($0, 30) })
+  /// A message of the client, which no part of the hub sends.
+  private static let question = MadeMessage.ubx(0x0A09, [])
+  private static let faster = MadeMessage.ubx(0x0A0B, [1])
+
+  private static func kind(_ request: [UInt8]) -> UInt16 {
+    request.count > 3 && request[0] == 0xB5 ? UInt16(request[2]) << 8 | UInt16(request[3]) : 0
+  }
+
+  /// Answers like an M8. `faster` makes it change its speed without a word.
+  private static func answer(_ request: [UInt8]) -> ScriptedReceiver.Reaction {
+    switch kind(request) {
+    case 0: .silence
+    case 0x0A04: .says(version)
+    case 0x2703: .says(MadeMessage.ubx(0x2703, [1, 0, 0, 0, 0xCF, 0xFB, 0x03, 0xD2, 0x59]))
+    case 0x0A09: .says(MadeMessage.ubx(0x0A09, [7, 7, 7]))
+    case 0x0A0B: .goesTo(38400, saying: [])
+    case 0x0608 where request.count == 8:
+      .says(MadeMessage.ubx(0x0608, [0xE8, 3, 1, 0, 0, 0]) + MadeMessage.ubx(0x0501, [6, 8]))
+    default: .says(MadeMessage.ubx(0x0501, [request[2], request[3]]))
+    }
+  }
+
+  private let bridge = ReceiverBridge()
+
+  private func rig(_ receiver: ScriptedReceiver) -> SessionRig {
+    var configuration = ReceiverConfiguration(driver: .ublox, speed: .b9600)
+    configuration.settings.rateHz = 5
+    return SessionRig(configuration, receiver, bridge: bridge)
+  }
+
+  private func write(_ bytes: some Sequence<UInt8>) { Array(bytes).withUnsafeBufferPointer(bridge.write) }
+
+  @Test func `a client's bytes reach the receiver as sent, and the hub configures it again afterwards`() async throws {
+    let receiver = ScriptedReceiver(saying: [0, 255, 1], reacting: Self.answer)
+    let rig = rig(receiver)
+    try rig.start()
+    #expect(await rig.started.first(1) == [.b9600])
+    let before = receiver.requests.values
+    #expect(before.map(Self.kind) == [0x0A04, 0x2703, 0x0608, 0x0608])
+
+    #expect(bridge.claim(for: "u-center", hasRoom: {}) == nil)
+    // The hub sends nothing between the parts of a message.
+    write(Self.question.prefix(3))
+    let count = rig.observations.values.count
+    await rig.observations.first(count + 5)
+    write(Self.question.dropFirst(3))
+    let with = await receiver.requests.first(before.count + 1)
+    #expect(with.last == Self.question)
+    // Bytes that belong to no protocol arrive too, and so does the answer.
+    let answer = MadeMessage.ubx(0x0A09, [7, 7, 7])
+    #expect(eventually { Self.contains(rig.raw.values.flatMap { $0 }, answer) })
+    #expect(Self.contains(rig.raw.values.flatMap { $0 }, [0, 255, 1]))
+
+    bridge.release()
+    #expect(await rig.started.first(2) == [.b9600, .b9600])
+    let after = receiver.requests.values.dropFirst(with.count).map(Self.kind)
+    #expect(after == [0x0A04, 0x2703, 0x0608, 0x0608])
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `after a client has changed the receiver's speed, the hub finds the receiver again`() async throws {
+    let receiver = ScriptedReceiver(speed: 9600, reacting: Self.answer)
+    let rig = rig(receiver)
+    try rig.start()
+    #expect(await rig.started.first(1) == [.b9600])
+    #expect(bridge.claim(for: "u-center", hasRoom: {}) == nil)
+    write(Self.faster)
+    // The client has left before its message was sent.
+    bridge.release()
+    #expect(await rig.started.first(2) == [.b9600, .b38400])
+    #expect(receiver.requests.values.contains(Self.faster))
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test func `one client writes at a time`() {
+    #expect(bridge.claim(for: "a", hasRoom: {}) == nil)
+    #expect(bridge.claim(for: "b", hasRoom: {}) == "a")
+    bridge.release()
+    #expect(bridge.claim(for: "b", hasRoom: {}) == nil)
+  }
+
+  @Test func `a client must wait while its bytes wait, and is told when it may go on`() {
+    let told = Recorder<Bool>()
+    #expect(bridge.claim(for: "a", hasRoom: { told.append(true) }) == nil)
+    write([UInt8](repeating: 1, count: ReceiverBridge.mostWaiting + 100))
+    #expect(bridge.isFull)
+    #expect(bridge.take(atMost: 50).count == 50)
+    #expect(bridge.isFull && told.values.isEmpty)
+    #expect(bridge.take(atMost: 256).count == 256)
+    #expect(!bridge.isFull && told.values == [true])
+    #expect(bridge.take(atMost: 256).count == 256)
+    #expect(told.values.count == 1)
+  }
+
+  @Test func `bytes of a client that has left are dropped when the receiver is no longer read`() {
+    #expect(bridge.claim(for: "a", hasRoom: {}) == nil)
+    write([1, 2, 3])
+    bridge.readingEnded()
+    #expect(bridge.isInUse && bridge.take(atMost: 1) == [1])
+    bridge.release()
+    #expect(bridge.isInUse)
+    bridge.readingEnded()
+    #expect(!bridge.isInUse && bridge.take(atMost: 10).isEmpty)
+  }
+
+  private static func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
+    bytes.indices.contains { bytes[$0...].starts(with: part) }
+  }
+}
