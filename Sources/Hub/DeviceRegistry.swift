@@ -86,6 +86,13 @@ public final class DeviceRegistry: Sendable {
     receivers.candidates.first { $0.description.id == id }
   }
 
+  /// The reader of a receiver, whether the fusion uses it or not.
+  func receiverReader(_ id: String) -> ReceiverReader? {
+    entries.lazy.compactMap { entry in
+      if case .receiver(let description, let reader) = entry, description.id == id { reader } else { nil }
+    }.first
+  }
+
   func imu(_ id: String) -> IMUReader? { DeviceRegistry.imu(id, of: entries) }
 
   private static func imu(_ id: String, of entries: [BoardDevice]) -> IMUReader? {

@@ -19,6 +19,8 @@ struct DeviceWarnings: Sendable {
     case finding
     /// The headings that the receiver states have proved wrong.
     case heading
+    /// A client writes to the receiver through the bridge.
+    case bridge
     /// A setting or command of the owner failed.
     case configuration
     /// The device cannot wait for motion.

@@ -136,6 +136,7 @@ extension Board {
     for section in try root.sections("nmea") { nmea.append(try NMEAPort(section)) }
     http = try root.section("http").map { (section) throws(BoardError) in try HTTPPort(section) }
     signalK = try root.section("signalk").map { (section) throws(BoardError) in try SignalKPort(section) }
+    if let section = try root.section("bridge") { bridge = try BridgePort(section, among: devices) }
     if var section = try root.section("gdl90") {
       gdl90 = try UDPTarget(try section.required("udp"), &section)
       try section.finish()

@@ -1,5 +1,6 @@
 import Devices
 import Guarding
+import HardwareIO
 import NMEA
 import Publishing
 
@@ -64,6 +65,15 @@ public final class ReceiverCorrections: Sendable {
     reading.value = false
     queue.clear()
     state.withLock { $0.lastFix = nil }
+  }
+
+  /// Accepts corrections while `body` reads the receiver.
+  func fetched(
+    for monitor: DeviceMonitor, while body: () throws(HardwareError) -> Bool
+  ) throws(HardwareError) -> Bool {
+    begin(monitor)
+    defer { end() }
+    return try body()
   }
 
   func take(_ observation: borrowing GNSSObservation) {

@@ -20,6 +20,9 @@ public final class ReceiverReader: Sendable {
   /// The counts of the output in all runs.
   let counters: Property<ReceiverDecoder.Counters>
   private let outputSubject: OutputSubject<ReceivedBytes>
+  private let rawSubject: OutputSubject<[UInt8]>
+  /// The clients' way to the receiver's line; `nil` if it is a recorded receiver.
+  let bridge: ReceiverBridge?
 
   public var monitor: DeviceMonitor { device.monitor }
 
@@ -28,6 +31,10 @@ public final class ReceiverReader: Sendable {
     outputSubject.add(receive)
   }
 
+  /// Passes on every byte as received, while the receiver is read. Powers nothing.
+  func forwardRawBytes(to receive: @escaping @Sendable ([UInt8]) -> Void) -> Subscription { rawSubject.add(receive) }
+
+  /// A recorded receiver.
   init(
     _ device: DeviceReader<GNSSObservation>, speed: Property<BaudRate?>, _ identification: ReceiverIdentification,
     outputSubject: OutputSubject<ReceivedBytes>, _ counted: ReceiverCounters
@@ -38,6 +45,8 @@ public final class ReceiverReader: Sendable {
     self.outputSubject = outputSubject
     identity = identification.present
     corrections = ReceiverCorrections()
+    rawSubject = OutputSubject()
+    bridge = nil
   }
 
   init(_ description: ReceiverDescription, on machine: Machine) {
@@ -45,10 +54,14 @@ public final class ReceiverReader: Sendable {
     counters = counted.changes
     let outputSubject = OutputSubject<ReceivedBytes>()
     self.outputSubject = outputSubject
+    let rawSubject = OutputSubject<[UInt8]>()
+    self.rawSubject = rawSubject
     let identification = ReceiverIdentification()
     identity = identification.present
     let corrections = ReceiverCorrections()
     self.corrections = corrections
+    let bridge = ReceiverBridge(with: corrections.queue)
+    self.bridge = bridge
     let foundSpeed = MutableProperty(description.speed)
     speed = foundSpeed.readOnly
     let (hardware, clock) = (machine.hardware, machine.clock)
@@ -85,23 +98,26 @@ public final class ReceiverReader: Sendable {
       let host = ReceiverSessionHost(copy scope, run, identification, corrections, counted)
       let receiver = SerialReceiver(
         port: port, poller: scope.poller, clock: clock, report: { host.look($0) },
-        forward: { outputSubject.forward() }, corrections: corrections.queue)
+        forward: { outputSubject.forward() }, forwardRaw: { rawSubject.forward() }, corrections: corrections.queue,
+        bridge: bridge)
       let session = ReceiverSession(
         configuration, memory, receiver, suppliedSince: suppliedSince, receiverHealth: receiverHealth,
         keeping: keeping, delegate: host)
       // Every exit path reports whether the receiver stays awake.
       var isAsleep = false
       defer {
+        bridge.readingEnded()
         if configuration.sleepsSupplied {
           scope.ended(isAsleep: isAsleep, as: session.rest, for: session.sleepLimit)
         }
       }
       do throws(HardwareError) {
-        if let speed = try session.start() {
+        while let speed = try session.start() {
           if foundSpeed.value != speed { foundSpeed.value = speed }
-          corrections.begin(scope.monitor)
-          defer { corrections.end() }
-          try session.run()
+          guard try corrections.fetched(for: scope.monitor, while: { () throws(HardwareError) in try session.run() })
+          else { break }
+          // No corrections are fetched while a client writes. Afterwards the receiver is found and configured again.
+          guard try session.relay() else { break }
         }
       } catch {
         isAsleep = session.endFailed()
