@@ -174,7 +174,9 @@ public enum BoardProblems {
   private static func ports(_ board: Board) -> [BoardProblem] {
     func key(_ index: Int) -> String { board.nmea.count == 1 ? "nmea" : "nmea[\(index)]" }
     let nmea = board.nmea.enumerated().map { index, port in (key(index), port.endpoint) }
-    let others = [("signalk", board.signalK?.endpoint), ("http", board.http?.endpoint)]
+    let others = [
+      ("signalk", board.signalK?.endpoint), ("bridge", board.bridge?.endpoint), ("http", board.http?.endpoint),
+    ]
     let endpoints = ([("gpsd", board.gpsdEndpoint)] + nmea + others)
       .compactMap { key, endpoint in endpoint.map { (key: key, endpoint: $0) } }
     let targets = board.nmea.enumerated().compactMap { index, port in port.target.map { (key(index), $0) } }

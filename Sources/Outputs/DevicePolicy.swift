@@ -47,8 +47,10 @@ public struct DevicePolicy {
     }
     usesNetwork =
       board.gpsdEndpoint != nil || board.http != nil || !board.nmea.isEmpty || board.fleet != nil || !casters.isEmpty
-      || board.signalK != nil || board.gdl90 != nil || !sources.isEmpty || board.hooks.contains { $0.webhook != nil }
-    let endpoints = [board.gpsdEndpoint, board.signalK?.endpoint].compactMap { $0 } + board.nmea.compactMap(\.endpoint)
+      || board.signalK != nil || board.bridge != nil || board.gdl90 != nil || !sources.isEmpty
+      || board.hooks.contains { $0.webhook != nil }
+    let single = [board.gpsdEndpoint, board.signalK?.endpoint, board.bridge?.endpoint]
+    let endpoints = single.compactMap { $0 } + board.nmea.compactMap(\.endpoint)
     var networks = endpoints.filter { !$0.isLoopback }.flatMap(\.allow).map(\.description)
     networks += board.nmea.compactMap(\.target?.address).filter { !$0.isLoopback }.map(\.description)
     networks += [board.gdl90?.address].compactMap { $0 }.filter { !$0.isLoopback }.map(\.description)

@@ -48,13 +48,14 @@ public final class OutputTraffic: Sendable {
   public let gpsd = Kind("gpsd")
   public let nmea = Kind("nmea")
   public let signalK = Kind("signalk")
+  public let bridge = Kind("bridge")
   public let events = Kind("events")
   /// The connections to the web port, including those with event streams.
   public let http = Kind("http")
   /// The requests of viewers through the broker.
   public let mqtt = Kind("mqtt")
 
-  public var kinds: [Kind] { [devices, state, record, gpsd, nmea, signalK, events, http, mqtt] }
+  public var kinds: [Kind] { [devices, state, record, gpsd, nmea, signalK, bridge, events, http, mqtt] }
 
   public init() {}
 }

@@ -34,8 +34,8 @@ public struct DescriptorBudget: Equatable, Sendable {
   var unixSockets: Int { min(256, max(8, total / 8)) }
 
   /// The number of descriptors for the clients of one kind of stream port, such as all NMEA 0183 ports: a sixth of
-  /// what the hub itself and the Unix sockets leave, because there are three kinds (gpsd, NMEA 0183, Signal K). HTTP
-  /// has the most streams, and gets the other half.
+  /// what the hub itself and the Unix sockets leave, because there are three kinds (gpsd, NMEA 0183, Signal K). `own`
+  /// has room for the few clients of a raw bridge. HTTP has the most streams, and gets the other half.
   var streamPort: Int { max(4, left / 6) }
 
   /// The number of descriptors for the connections of the web port, event streams included.

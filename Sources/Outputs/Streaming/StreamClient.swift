@@ -50,7 +50,10 @@ final class StreamClient {
   var isBare: Bool { !kind.servesWhoeverConnects && !hasSpoken }
 
   /// Whether the server should read from the client now.
-  var isHeard: Bool { !isRecognised || pending.isEmpty && !connection.isCongested }
+  var isHeard: Bool { !isRecognised || pending.isEmpty && !isCongested }
+
+  /// Whether the client must not send more at present.
+  private var isCongested: Bool { connection.isCongested || session?.isFull == true }
 
   /// When the client must be checked again, if no event occurs before.
   var deadline: MonotonicInstant? {
@@ -58,7 +61,7 @@ final class StreamClient {
     func consider(_ deadline: MonotonicInstant) { earliest = min(earliest ?? deadline, deadline) }
     if session == nil { consider(since + StreamClient.hearing) }
     if isBare { consider(since + StreamClient.silence) }
-    if session != nil, isRecognised, !pending.isEmpty, !connection.isCongested { consider(rate.next) }
+    if session != nil, isRecognised, !pending.isEmpty, !isCongested { consider(rate.next) }
     return earliest
   }
 
@@ -68,7 +71,8 @@ final class StreamClient {
   func receive(_ bytes: some Collection<UInt8>, now: MonotonicInstant) -> Bool {
     pending += bytes
     if !isRecognised {
-      switch ForeignProtocol.verdict(on: pending, textBeginsWith: kind.firstLetters) {
+      switch ForeignProtocol.verdict(on: pending, textBeginsWith: kind.firstLetters, permitsBinary: kind.permitsBinary)
+      {
       case .foreign: return false
       case .undecided: return pending.count <= StreamClient.beginning
       case .other: break
@@ -98,7 +102,7 @@ final class StreamClient {
   private func handOver(now: MonotonicInstant) {
     guard let session else { return }
     while !pending.isEmpty {
-      if connection.isCongested { return }
+      if isCongested { return }
       let end = kind.endOfRequest(in: pending)
       let request = pending[..<end]
       if kind.mayChangeLeases(request), !rate.take(at: now) { return }
@@ -167,13 +171,19 @@ enum ForeignProtocol {
 
   /// Decides whether a client's first bytes belong to a foreign protocol.
   ///
-  /// - Parameter letters: the permitted first bytes of text after blanks; `nil` for any printable byte
-  static func verdict(on bytes: some Collection<UInt8>, textBeginsWith letters: [UInt8]? = nil) -> Verdict {
+  /// - Parameters:
+  ///   - letters: the permitted first bytes of text after blanks; `nil` for any printable byte
+  ///   - permitsBinary: whether the port also serves receivers' binary protocols. Their messages begin with a byte from
+  ///     128 on (UBX, CASIC, RTCM 3). Nothing that a page can make a browser send begins so
+  static func verdict(
+    on bytes: some Collection<UInt8>, textBeginsWith letters: [UInt8]? = nil, permitsBinary: Bool = false
+  ) -> Verdict {
     // Servers tolerate empty lines before a request, and some of them tolerate blanks.
     let bytes = bytes.drop { blanks.contains($0) }
     guard let first = bytes.first else { return .undecided }
     if let letters { return letters.contains(first) ? .other : .foreign }
-    // TLS begins with the byte 22, and STUN with one below 4. No port here uses a binary protocol.
+    if permitsBinary, first >= 0x80 { return .other }
+    // TLS begins with the byte 22, and STUN with one below 4.
     guard 0x21...0x7E ~= first else { return .foreign }
     if beginnings.contains(where: { bytes.starts(with: $0) }) { return .foreign }
     guard let afterMethod = bytes.firstIndex(where: { !isOfToken($0) }) else { return .undecided }

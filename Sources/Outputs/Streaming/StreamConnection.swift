@@ -11,6 +11,8 @@ import MonotonicTime
 final class StreamConnection: Sendable {
   private static let valueLimit = 8
   private static let answerLimit = 64
+  /// The maximum number of waiting bytes of a stream in which no byte may be missing.
+  private static let wholeLimit = 64 << 10
   /// The maximum time for which a client may read nothing while bytes wait for it.
   static let patience = Duration.seconds(180)
 
@@ -25,6 +27,8 @@ final class StreamConnection: Sendable {
     var queue: [Waiting] = []
     /// Since when the client has read nothing while bytes wait for it; `nil` if no bytes wait.
     var behindSince: MonotonicInstant?
+    /// Whether the client was disconnected because it is too far behind.
+    var isCut = false
     var isClosed = false
   }
 
@@ -68,6 +72,36 @@ final class StreamConnection: Sendable {
 
   /// Sends an answer to a request. An answer is never dropped.
   func answer(_ bytes: UnsafeBufferPointer<UInt8>) { write(bytes, isAnswer: true) }
+
+  /// Sends bytes of a stream in which no byte may be missing. A client that is too far behind is disconnected, and
+  /// counts as one lost value.
+  ///
+  /// - Returns: `false` if this call has disconnected the client
+  func sendWhole(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    var isDisconnected = false
+    let mustWait = state.withLock { state in
+      guard !state.isClosed, !state.isCut else { return false }
+      let isFirst = state.partial.isEmpty
+      let count = isFirst ? max(clinux_send_now(descriptor, bytes.baseAddress, bytes.count), 0) : 0
+      guard count < bytes.count else { return false }
+      guard state.partial.count + bytes.count - count <= StreamConnection.wholeLimit else {
+        state.isCut = true
+        isDisconnected = true
+        traffic.valueDropped()
+        // The server's thread notices the end and removes the client.
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        return false
+      }
+      state.partial += bytes[count...]
+      if isFirst { state.behindSince = MonotonicClock().now }
+      return isFirst
+    }
+    if mustWait { wantsToWrite() }
+    return !isDisconnected
+  }
+
+  /// Makes the server look at the client again, because it may send again.
+  func reconsider() { wantsToWrite() }
 
   private func write(_ bytes: UnsafeBufferPointer<UInt8>, isAnswer: Bool) {
     let mustWait = state.withLock { state in
@@ -142,8 +176,14 @@ protocol StreamOutput: Sendable {
 
 /// Serves one client for the lifetime of its connection.
 protocol StreamSession: AnyObject, Sendable {
+  /// Whether the client must wait before it sends more.
+  var isFull: Bool { get }
   /// Takes a client's bytes.
   func receive(_ bytes: UnsafeBufferPointer<UInt8>)
   /// Ends every lease after the connection is over.
   func end()
+}
+
+extension StreamSession {
+  var isFull: Bool { false }
 }

@@ -2,7 +2,7 @@ import Hub
 
 /// The kinds of service of a stream socket.
 enum StreamKind: CaseIterable {
-  case devices, state, record, gpsd, nmea, signalK
+  case devices, state, record, gpsd, nmea, signalK, bridge
 
   /// The title in the log.
   var title: String {
@@ -13,6 +13,7 @@ enum StreamKind: CaseIterable {
     case .gpsd: "gpsd protocol"
     case .nmea: "NMEA 0183"
     case .signalK: "Signal K"
+    case .bridge: "raw bridge"
     }
   }
 
@@ -24,6 +25,7 @@ enum StreamKind: CaseIterable {
     case .gpsd: traffic.gpsd
     case .nmea: traffic.nmea
     case .signalK: traffic.signalK
+    case .bridge: traffic.bridge
     }
   }
 
@@ -36,14 +38,17 @@ enum StreamKind: CaseIterable {
     // Clients send sentences of receivers or of AIS, possibly with a tag block before them (NMEA 0183, section 5.3).
     case .nmea: Array("$!\\".utf8)
     case .signalK: Array("{".utf8)
-    case .devices, .state, .record, .gpsd: nil
+    case .devices, .state, .record, .gpsd, .bridge: nil
     }
   }
+
+  /// Whether clients may begin with a message of a binary protocol.
+  var permitsBinary: Bool { self == .bridge }
 
   /// The index after the first possible request, or the end of the bytes. A piece up to this index contains at most
   /// one request.
   func endOfRequest(in bytes: ArraySlice<UInt8>) -> Int {
-    let end =
+    let end: Int? =
       switch self {
       // An object may span several lines.
       case .gpsd:
@@ -54,6 +59,7 @@ enum StreamKind: CaseIterable {
           default: false
           }
         }
+      case .bridge: nil
       case .devices, .state, .record, .nmea, .signalK: bytes.firstIndex(of: UInt8(ascii: "\n"))
       }
     return end.map { $0 + 1 } ?? bytes.endIndex
@@ -65,8 +71,8 @@ enum StreamKind: CaseIterable {
     // `?WATCH={…}` changes the watch; `?WATCH;` only reads it.
     case .gpsd: request.contains(UInt8(ascii: "="))
     case .state, .signalK: request.contains(UInt8(ascii: "\n"))
-    // A client sends at most one request.
-    case .devices, .record, .nmea: false
+    // A client sends at most one request, or bytes that are no requests to the hub.
+    case .devices, .record, .nmea, .bridge: false
     }
   }
 }
@@ -77,6 +83,8 @@ struct StreamPort {
   var endpoint: TCPEndpoint
   /// The output of an NMEA 0183 port, of which there may be several; `nil` for other kinds of ports.
   var nmea: NMEAOutput?
+  /// The receiver of a raw bridge; `nil` for other kinds of ports.
+  var device: String?
   /// The parts of the state for which a gpsd watch wakes devices.
   var parts = Set<StatePart>.all
 }

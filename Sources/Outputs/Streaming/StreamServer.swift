@@ -74,6 +74,7 @@ public final class StreamServer: Service {
     outputs = [
       .devices: DevicesOutput(host: host), .state: StateOutput(host: host), .record: recordings,
       .gpsd: GPSDOutput(host: host), .signalK: SignalKOutput(host: host),
+      .bridge: BridgeOutput(host: host, sink: sink),
     ]
     folder = try StreamServer.folder(of: path)
     firstPorts = StreamServer.openPorts(of: host.hub.registry.value, host, replacing: [])
@@ -245,6 +246,9 @@ public final class StreamServer: Service {
         continue
       }
       if var listener = present.first(where: { $0.suits(kind, port.socket) }) {
+        if let device = port.device, device != listener.port?.device {
+          ports.reports.append(bridgeReport("\(kind.title) on \(port.socket)", to: device, host))
+        }
         listener.port = port
         ports.listeners.append(listener)
         continue
@@ -252,13 +256,26 @@ public final class StreamServer: Service {
       do throws(SocketError) {
         let descriptor = try TCPSocket.listen(port.socket)
         ports.listeners.append(Listener(descriptor: descriptor, kind: kind, port: port))
-        ports.reports.append((.notice, "\(kind.title) on \(port.socket), open to \(port.endpoint.audience)"))
+        let place = "\(kind.title) on \(port.socket), open to \(port.endpoint.audience)"
+        if let device = port.device {
+          ports.reports.append(bridgeReport(place, to: device, host))
+        } else {
+          ports.reports.append((.notice, place))
+        }
       } catch {
         ports.isIncomplete = true
         ports.reports.append((.warning, "\(kind.title) is not served yet: \(error); trying again"))
       }
     }
     return ports
+  }
+
+  /// Warns that clients may write to a receiver.
+  private static func bridgeReport(
+    _ place: String, to device: String, _ host: HubHost
+  ) -> (priority: JournalSink.Priority, text: String) {
+    let isSimulated = host.hub.devices.first { $0.id == device }?.origin == .simulated
+    return (.warning, "\(place): clients may write to \(device)\(isSimulated ? " (SIMULATED)" : "")")
   }
 
   /// The ports of a board. A port with an unchanged NMEA feed keeps its output, so that its clients keep their
@@ -272,6 +289,12 @@ public final class StreamServer: Service {
     }
     if let endpoint = board.signalK?.endpoint {
       ports += endpoint.sockets.map { (.signalK, StreamPort(socket: $0, endpoint: endpoint)) }
+    }
+    // A recorded receiver cannot be written to.
+    if let bridge = board.bridge, host.replay == nil {
+      ports += bridge.endpoint.sockets.map {
+        (.bridge, StreamPort(socket: $0, endpoint: bridge.endpoint, device: bridge.device))
+      }
     }
     var outputs = present.compactMap(\.nmea)
     for port in board.nmea {
@@ -296,7 +319,8 @@ public final class StreamServer: Service {
       }
       // The port to which the client connected, or another one that serves the same.
       let open = ports.filter { $0.kind == client.kind }.compactMap(\.port).filter {
-        $0.nmea === present.nmea && $0.parts == present.parts && $0.endpoint.admits(address)
+        $0.nmea === present.nmea && $0.parts == present.parts && $0.device == present.device
+          && $0.endpoint.admits(address)
       }
       client.port = open.first { $0.socket == present.socket } ?? open.first
       if client.port != nil { result.admitted.append(client) } else { result.refused.append(client) }

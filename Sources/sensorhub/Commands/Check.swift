@@ -134,6 +134,11 @@ struct Check: ParsableCommand {
     if let signalK = board.signalK {
       Terminal.standardOutput("  Signal K on \(signalK.endpoint), open to \(signalK.endpoint.audience)")
     }
+    if let bridge = board.bridge {
+      Terminal.standardOutput(
+        "  raw bridge to \(bridge.device) on \(bridge.endpoint), open to \(bridge.endpoint.audience): "
+          + "clients may write to the receiver")
+    }
     if let target = board.gdl90 {
       let power = target.keepsAwake ? "keeping the devices awake" : "while other clients keep the devices awake"
       Terminal.standardOutput("  GDL 90 to UDP \(target), \(power)")
