@@ -1,0 +1,68 @@
+import Devices
+import HardwareIO
+import Hub
+import MonotonicTime
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+/// A client that writes to a simulated receiver through the hub.
+@Suite(.timeLimit(.minutes(10)))
+struct BridgedReceiverTests {
+  /// The message that sets the UART's speed to 115200 (UBX-CFG-PRT).
+  private static let faster = MadeMessage.ubx(
+    0x0600, [1, 0, 0, 0, 0xD0, 8, 0, 0, 0x00, 0xC2, 0x01, 0x00, 7, 0, 3, 0, 0, 0, 0, 0])
+
+  @Test func `what a client has changed is found and set again after it has left`() async throws {
+    let personality = ReceiverPersonality.ublox8
+    let board = try Board(
+      json5: Array(
+        """
+        { name: "test", devices: { gps: { driver: "ublox", port: "\(personality.port)", setSpeed: 38400,
+          power: { switch: "gpio", chip: "simulated", line: "\(personality.powerLine)", lingerSeconds: 0 } } } }
+        """.utf8), file: "test")
+    let clock = SteppedClock()
+    let hardware = SimulatedHardware(clock: clock)
+    var configuration = CommandedReceiver.Configuration()
+    configuration.timeToFirstFixScale = 0.05
+    configuration.startUTCNanoseconds = clock.systemTime()
+    let receiver = hardware.receiver(personality, configuration: configuration)
+    let hub = Hub(board: board, on: Machine(hardware: hardware, clock: clock, systemTime: clock.systemTime))
+    func gps() -> DeviceStatus { hub.devices[0] }
+
+    let raw = Recorder<[UInt8]>()
+    let bytes = hub.observeRawBytes(of: "gps", as: "bridge") { raw.append($0) }
+    #expect(gps().power == .off)
+    let lease = hub.powerLease(of: "gps").subscribe(as: "bridge", receiveValue: { _ in })
+    #expect(eventually { receiver.speed == 38400 && gps().power == .tracking }, "\(gps())")
+    #expect(gps().warning == nil && !raw.values.isEmpty)
+
+    guard case .granted(let writer) = hub.claimBridge(to: "gps", for: "u-center", hasRoom: {}) else {
+      Issue.record("not granted")
+      return
+    }
+    #expect(hub.isInService(writer))
+    #expect(gps().warning?.hasPrefix("u-center writes to gps through the bridge") == true, "\(gps())")
+    guard case .taken("u-center") = hub.claimBridge(to: "gps", for: "another", hasRoom: {}) else {
+      Issue.record("two clients may write")
+      return
+    }
+    Self.faster.withUnsafeBufferPointer(writer.write)
+    #expect(eventually { receiver.speed == 115_200 }, "\(receiver.speed)")
+    writer.end()
+    #expect(eventually { receiver.speed == 38400 }, "\(receiver.speed)")
+    let epochs = Recorder<GNSSObservation>()
+    let reading = hub.epochs(of: "gps").subscribe(as: "test", receiveValue: epochs.append)
+    await epochs.first(2)
+    #expect(gps().warning == nil && gps().power == .tracking, "\(gps())")
+    guard case .missing = hub.claimBridge(to: "imu", for: "another", hasRoom: {}) else {
+      Issue.record("an unknown receiver")
+      return
+    }
+    for subscription in [reading, lease, bytes] { subscription.cancel() }
+    #expect(hub.monitors[0].changes.waits { $0.power == .off })
+    hub.shutDown()
+    await hub.isOff()
+  }
+}
