@@ -11,7 +11,7 @@ import Testing
       board: """
         { name: "test",
           devices: { gps: { driver: "ublox", port: "simulated/ublox-8",
-            power: { switch: "gpio", chip: "simulated", line: "gps-power", lingerSeconds: 0.2 } } },
+            power: { switch: "gpio", chip: "simulated", line: "ublox-8-power", lingerSeconds: 0.2 } } },
           bridge: { port: \(port) } }
         """)
   }
