@@ -3,6 +3,7 @@
 
 #include <linux/close_range.h>
 #include <linux/pps.h>
+#include <linux/rtc.h>
 #include <linux/rtnetlink.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -263,4 +264,48 @@ int clinux_chrony_send(const char *path, int64_t system_ns, double offset_s) {
   int result = sent == sizeof sample ? 0 : -errno;
   close(fd);
   return result;
+}
+
+// The kernel counts months and years as struct tm does.
+static int64_t rtc_seconds(const struct rtc_time *time) {
+  struct tm date = {
+      .tm_sec = time->tm_sec,
+      .tm_min = time->tm_min,
+      .tm_hour = time->tm_hour,
+      .tm_mday = time->tm_mday,
+      .tm_mon = time->tm_mon,
+      .tm_year = time->tm_year,
+  };
+  return timegm(&date);
+}
+
+int64_t clinux_rtc_time(int fd) {
+  struct rtc_time time;
+  return ioctl(fd, RTC_RD_TIME, &time) == 0 ? rtc_seconds(&time) : -errno;
+}
+
+int clinux_rtc_set_alarm(int fd, int64_t seconds, bool is_on) {
+  time_t instant = seconds;
+  struct tm date;
+  if (!gmtime_r(&instant, &date)) return -EOVERFLOW;
+  struct rtc_wkalrm alarm = {
+      .enabled = is_on,
+      .time = {.tm_sec = date.tm_sec,
+               .tm_min = date.tm_min,
+               .tm_hour = date.tm_hour,
+               .tm_mday = date.tm_mday,
+               .tm_mon = date.tm_mon,
+               .tm_year = date.tm_year,
+               .tm_wday = -1,
+               .tm_yday = -1,
+               .tm_isdst = -1},
+  };
+  return ioctl(fd, RTC_WKALM_SET, &alarm) == 0 ? 0 : -errno;
+}
+
+int clinux_rtc_alarm(int fd, int64_t *seconds) {
+  struct rtc_wkalrm alarm = {0};
+  if (ioctl(fd, RTC_WKALM_RD, &alarm) != 0) return -errno;
+  *seconds = rtc_seconds(&alarm.time);
+  return alarm.enabled ? 1 : 0;
 }

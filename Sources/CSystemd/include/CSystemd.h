@@ -38,10 +38,21 @@ int csystemd_announcement_run(
 
 void csystemd_announcement_free(csystemd_announcement *announcement);
 
-/// Asks logind to shut the machine down and switch it off. A program that forbids this (an inhibitor of the mode
-/// `block`) is respected, whatever user the hub runs as. Waits for the answer, at most as long as sd-bus waits for a
-/// method, which is 25 s.
+/// What logind can do with the machine.
+enum { CSYSTEMD_POWER_OFF, CSYSTEMD_SUSPEND };
+
+/// Asks logind to shut the machine down and switch it off, or to suspend it. A program that forbids this (an inhibitor
+/// of the mode `block`) is respected, whatever user the hub runs as. Waits for the answer, at most as long as sd-bus
+/// waits for a method, which is 25 s.
 ///
-/// Returns 0 once logind shuts down, or a negative errno with the reason in `refusal`: -EBUSY for an inhibitor, and
+/// Returns 0 once logind has begun, or a negative errno with the reason in `refusal`: -EBUSY for an inhibitor, and
 /// -EACCES if the hub's user may not do this.
-int csystemd_power_off(char *refusal, size_t size);
+int csystemd_power(int action, char *refusal, size_t size);
+
+/// Whether `csystemd_power` would work now. Changes nothing. Returns 0, or a negative errno as `csystemd_power` does,
+/// and -EOPNOTSUPP if the machine cannot do this.
+int csystemd_can_power(int action, char *refusal, size_t size);
+
+/// Finds a user who is logged in, other than in a session of the machine's own. Returns 1 with the name, 0 if there is
+/// none or no logind, or a negative errno.
+int csystemd_logged_in(char *name, size_t size);

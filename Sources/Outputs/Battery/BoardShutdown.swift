@@ -30,8 +30,19 @@ public struct LogindShutdown: BoardShutdown {
 
   public func powerOff(isReal: Bool) -> ShutdownRefusal? {
     guard isReal else { return ShutdownRefusal(reason: "the supply monitor is simulated") }
+    return ShutdownRefusal.from { csystemd_power(Int32(CSYSTEMD_POWER_OFF), $0, $1) }
+  }
+}
+
+extension ShutdownRefusal {
+  /// Calls logind.
+  ///
+  /// - Parameter call: takes a buffer for the reason and its size; returns a negative errno for a refusal
+  static func from(_ call: (UnsafeMutablePointer<CChar>, Int) -> Int32) -> ShutdownRefusal? {
     var refusal = [CChar](repeating: 0, count: 256)
-    let result = csystemd_power_off(&refusal, refusal.count)
+    let result = refusal.withUnsafeMutableBufferPointer { buffer in
+      buffer.baseAddress.map { call($0, buffer.count) } ?? -EINVAL
+    }
     guard result < 0 else { return nil }
     let text = String(decoding: refusal.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     let reason = Text.printable(text)
@@ -40,8 +51,9 @@ public struct LogindShutdown: BoardShutdown {
     case EACCES, EPERM:
       return ShutdownRefusal(
         reason: reason,
-        nextStep:
-          "let the hub's user shut the board down: 'battery' in the reference of board files has the polkit rule")
+        nextStep: "give the hub's user the right: 'battery' in the reference of board files has the polkit rule")
+    case EOPNOTSUPP:
+      return ShutdownRefusal(reason: reason, nextStep: "set 'sleep.board' to the other value, or leave 'sleep' out")
     case ENOENT, ECONNREFUSED:
       return ShutdownRefusal(reason: "there is no system bus: \(reason)", nextStep: "install dbus and systemd-logind")
     default: return ShutdownRefusal(reason: reason)

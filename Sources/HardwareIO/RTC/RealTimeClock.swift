@@ -1,0 +1,156 @@
+import CLinux
+import Glibc
+
+/// A clock that runs while the machine sleeps, and whose alarm wakes the machine.
+///
+/// Its date may differ from the system clock's, for example by a time zone. All instants are seconds since 1970 by the
+/// clock's own date.
+public protocol WakeClock: Sendable {
+  /// The clock's date.
+  func now() throws(WakeClockError) -> Int64
+  /// The instant of the alarm; `nil` if the alarm is off.
+  func alarm() throws(WakeClockError) -> Int64?
+  /// Sets the alarm, or switches it off with `nil`.
+  func setAlarm(_ instant: Int64?) throws(WakeClockError)
+}
+
+/// Why a real-time clock cannot wake the machine.
+public struct WakeClockError: Error, Equatable, CustomStringConvertible {
+  public var reason: String
+  public var nextStep: String?
+
+  public init(_ reason: String, nextStep: String? = nil) {
+    self.reason = reason
+    self.nextStep = nextStep
+  }
+
+  public var description: String { nextStep.map { "\(reason); \($0)" } ?? reason }
+}
+
+/// A real-time clock of the kernel (rtc(4)), through its device file or its files in sysfs.
+///
+/// Only one program can have the device file open, so it is opened for each access. The alarm remains set after that.
+public struct RealTimeClock: WakeClock {
+  private enum Access {
+    case device
+    case files(folder: String)
+  }
+
+  private let path: String
+  private let name: String
+  private let machine: MachineFiles
+  private let root: String
+  private let access: Access
+
+  /// - Parameters:
+  ///   - path: the device file, such as `/dev/rtc0`, or the folder in sysfs, such as `/sys/class/rtc/rtc0`
+  ///   - root: the prefix of all paths, for tests
+  public init(_ path: String, root: String = "") {
+    self.path = path
+    self.root = root
+    name = path.split(separator: "/").last.map(String.init) ?? path
+    machine = MachineFiles(root: root)
+    access = path.hasPrefix("/sys/") ? .files(folder: path) : .device
+  }
+
+  /// Why this clock cannot wake the machine; `nil` if it can, as far as its files show.
+  public var problem: WakeClockError? {
+    guard machine.has(path) else {
+      let others = machine.names(in: "/sys/class/rtc")
+      return WakeClockError(
+        "there is no \(path)",
+        nextStep: others.isEmpty
+          ? "this machine has no real-time clock: connect one, and load its overlay"
+          : "this machine has \(others.map { "/dev/\($0)" }.joined(separator: ", "))")
+    }
+    let folder = "/sys/class/rtc/\(name)"
+    // The kernel shows this file only for a clock with an alarm that can wake the machine.
+    guard machine.has(folder), !machine.has("\(folder)/wakealarm") else { return nil }
+    return WakeClockError(
+      "\(path) cannot wake the board",
+      nextStep: "connect its interrupt line, and give its overlay the parameter for that ('wakeup-source')")
+  }
+
+  public func now() throws(WakeClockError) -> Int64 {
+    switch access {
+    case .device:
+      return try withDevice("read") { (file) throws(WakeClockError) in
+        let seconds = clinux_rtc_time(file)
+        guard seconds >= 0 else { throw failure("read", Int32(-seconds)) }
+        return seconds
+      }
+    case .files(let folder):
+      guard let seconds = machine.words(of: "\(folder)/since_epoch").first.flatMap({ Int64($0) }) else {
+        throw WakeClockError("\(folder)/since_epoch cannot be read", nextStep: problem?.description)
+      }
+      return seconds
+    }
+  }
+
+  public func alarm() throws(WakeClockError) -> Int64? {
+    switch access {
+    case .device:
+      return try withDevice("read the alarm of") { (file) throws(WakeClockError) in
+        var seconds: Int64 = 0
+        let result = clinux_rtc_alarm(file, &seconds)
+        guard result >= 0 else { throw failure("read the alarm of", -result) }
+        return result == 1 ? seconds : nil
+      }
+    case .files(let folder):
+      guard let bytes = machine.bytes(of: "\(folder)/wakealarm") else {
+        throw problem ?? WakeClockError("\(folder)/wakealarm cannot be read")
+      }
+      // The file is empty while the alarm is off. Some kernels show 0.
+      let text = String(decoding: bytes.filter { $0 > UInt8(ascii: " ") }, as: UTF8.self)
+      return Int64(text).flatMap { $0 == 0 ? nil : $0 }
+    }
+  }
+
+  public func setAlarm(_ instant: Int64?) throws(WakeClockError) {
+    switch access {
+    case .device:
+      try withDevice("set the alarm of") { (file) throws(WakeClockError) in
+        let result = clinux_rtc_set_alarm(file, instant ?? clinux_rtc_time(file) + 1, instant != nil)
+        guard result >= 0 else { throw failure("set the alarm of", -result) }
+      }
+    case .files(let folder):
+      // The kernel refuses a new alarm while another one is set.
+      try write("0", to: "\(folder)/wakealarm")
+      if let instant { try write("\(instant)", to: "\(folder)/wakealarm") }
+    }
+  }
+
+  private func withDevice<Result>(
+    _ action: String, _ use: (Int32) throws(WakeClockError) -> Result
+  ) throws(WakeClockError) -> Result {
+    let file = open(root + path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else {
+      let error = errno
+      if error == EBUSY {
+        throw WakeClockError("another program has \(path) open", nextStep: "sudo fuser -v \(path) names it")
+      }
+      throw error == ENOENT ? problem ?? failure(action, error) : failure(action, error)
+    }
+    defer { close(file) }
+    return try use(file)
+  }
+
+  private func write(_ text: String, to file: String) throws(WakeClockError) {
+    let descriptor = open(root + file, O_WRONLY | O_CLOEXEC | O_TRUNC)
+    guard descriptor >= 0 else { throw failure("set the alarm of", errno) }
+    defer { close(descriptor) }
+    let bytes = Array(text.utf8)
+    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw failure("set the alarm of", errno) }
+  }
+
+  private func failure(_ action: String, _ error: Int32) -> WakeClockError {
+    let reason = "cannot \(action) \(path): \(String(cString: strerror(error)))"
+    switch error {
+    case EACCES, EPERM:
+      return WakeClockError(reason, nextStep: "the service needs the rights that sensorhub check --device-policy prints")
+    case ENOTTY, EINVAL:
+      return WakeClockError(reason, nextStep: problem?.description ?? "this clock may have no alarm")
+    default: return WakeClockError(reason)
+    }
+  }
+}
