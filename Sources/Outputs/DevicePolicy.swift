@@ -10,6 +10,8 @@ import Hub
 public struct DevicePolicy {
   /// The kinds of devices, for example `char-i2c`, sorted.
   let kinds: [String]
+  /// Whether the hub writes to files in /sys.
+  let writesSystemFiles: Bool
   /// Whether the hub uses the network at all, for example for a port, a broker or a caster. Otherwise it does not even
   /// need the loopback.
   let usesNetwork: Bool
@@ -17,6 +19,8 @@ public struct DevicePolicy {
   let networks: [String]
   /// Whether the hub shuts the machine down, which needs a right of its user at logind.
   let shutsDown: Bool
+  /// Whether the hub suspends the machine, which needs another right.
+  let suspends: Bool
   /// The folder of recordings, if the board file names one, as a value of `ReadWritePaths=`.
   let writtenPaths: [String]
   /// The programs that the hub runs, and the folders of their interpreters, as values of `ExecPaths=`.
@@ -37,8 +41,11 @@ public struct DevicePolicy {
       }
     }
     if board.lines.contains(where: { $0.line.chip != "simulated" }) { kinds.insert("char-gpiochip") }
+    if board.sleep?.rtc?.hasPrefix("/dev/") == true { kinds.insert("char-rtc") }
+    writesSystemFiles = kinds.contains("char-iio") || board.sleep?.rtc?.hasPrefix("/sys/") == true
     self.kinds = kinds.sorted()
-    shutsDown = board.battery?.criticalVolts != nil
+    shutsDown = board.battery?.criticalVolts != nil || board.sleep?.way == .poweroff
+    suspends = board.sleep?.way == .suspend
     let casters = board.devices.flatMap { device in
       if case .receiver(let receiver) = device { receiver.caster?.inOrder ?? [] } else { [CasterSettings]() }
     }
@@ -66,7 +73,7 @@ public struct DevicePolicy {
     }
     var seen: Set<String> = []
     self.networks = networks.filter { seen.insert($0).inserted }
-    runPaths = DevicePolicy.runPaths(of: board.hooks)
+    runPaths = DevicePolicy.runPaths(of: board.hooks, and: board.sleep?.command?.first)
     // A missing folder must not keep systemd from starting the hub.
     writtenPaths = [board.record?.path].compactMap { $0.flatMap { UnitText.path($0, isOptional: true) } }
     let ports = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.port } else { nil } }
@@ -90,22 +97,23 @@ public struct DevicePolicy {
     if !logins.isEmpty { lines += ["[Unit]"] + logins.map { "Conflicts=\($0)" } }
     lines.append("[Service]")
     lines += kinds.map { "DeviceAllow=\($0) rw" }
-    // The hub sets rates, triggers and buffers in /sys.
-    if kinds.contains("char-iio") { lines.append("ProtectKernelTunables=no") }
+    // The hub sets rates, triggers and buffers in /sys, and the alarm of a real-time clock if the board file names it so.
+    if writesSystemFiles { lines.append("ProtectKernelTunables=no") }
     if usesNetwork { lines += ["RestrictAddressFamilies=AF_INET AF_INET6", "IPAddressAllow=localhost"] }
     lines += networks.map { "IPAddressAllow=\($0)" }
     lines += writtenPaths.map { "ReadWritePaths=\($0)" }
     lines += runPaths.map { "ExecPaths=\($0)" }
     // systemd ignores this line. `activate` grants the right.
     if shutsDown { lines.append("X-PowerOff=yes") }
+    if suspends { lines.append("X-Suspend=yes") }
     return lines
   }
 
-  /// The programs of the hooks, and curl for webhooks. The sandbox lets the hub run no other program. If a hook runs a
+  /// The programs of the hooks and of the sleep, and curl for webhooks. The sandbox lets the hub run no other program. If a hook runs a
   /// program, the usual folders of programs are included, because a script needs its interpreter and may run other
   /// programs.
-  private static func runPaths(of hooks: [HookSettings]) -> [String] {
-    let programs = hooks.compactMap(\.program)
+  private static func runPaths(of hooks: [HookSettings], and command: String?) -> [String] {
+    let programs = hooks.compactMap(\.program) + [command].compactMap { $0 }
     let folders = programs.isEmpty ? [] : ["-/usr/bin", "-/bin", "-/usr/local/bin"]
     let curl = programs.isEmpty && hooks.contains { $0.webhook != nil } ? ["-/usr/bin/curl"] : []
     var seen: Set<String> = []

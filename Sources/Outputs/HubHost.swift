@@ -36,8 +36,13 @@ public final class HubHost: Sendable {
   /// The problems of devices and of the board file.
   public let conditions: ConditionFeed
   let fenceEvents = Subject<FenceStatus, Never>()
-  /// The shutdowns of the board and their ends, for the hooks.
+  /// The shutdowns and sleeps of the board and their ends, for the hooks.
   let shutdownNotices = Subject<BoardShutdownNotice, Never>()
+  /// Writes the recording to the disk; `nil` without a recorder.
+  let recordingSaver = Guarded<Callback?>(nil)
+  /// The sleep of the machine, and the totals of all sleeps; `nil` on a board that does not sleep.
+  public var boardSleep: Property<BoardSleepReport?> { latestBoardSleep.readOnly }
+  let latestBoardSleep = MutableProperty<BoardSleepReport?>(nil)
   /// The hub's connection to its broker; `nil` without a broker.
   let fleetLink = Guarded<FleetLink?>(nil)
   private let isOver = Guarded(false)
@@ -60,6 +65,9 @@ public final class HubHost: Sendable {
 
   /// The text of the board file in service.
   var boardText: [UInt8]? { text.withLock { $0 } }
+
+  /// Writes the hub's recording to the disk, and waits for that.
+  func saveRecordings() { recordingSaver.withLock { $0 }?() }
 
   /// The present time of the clock that stamps the measurements.
   var now: MonotonicInstant { hub.machine.clock.now }

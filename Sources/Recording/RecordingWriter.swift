@@ -74,6 +74,20 @@ struct RecordingWriter {
     return pause(now)
   }
 
+  /// Writes everything to the disk now. The file does not end.
+  mutating func save() {
+    let now = time.clock.now
+    guard segment != nil || pending != nil else { return }
+    do throws(MCAPError) {
+      try drain(now)
+      try segment?.synchronize(leavingFrom: .max)
+      synchronizeAt = nil
+      over()
+    } catch {
+      fail(error, now)
+    }
+  }
+
   /// Writes everything that remains, and ends the file.
   mutating func finish() {
     begin()

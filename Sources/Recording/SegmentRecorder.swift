@@ -16,6 +16,7 @@ public final class SegmentRecorder: Sendable {
 
     var phase = Phase.waiting
     var whenEnded: [Callback] = []
+    var whenSaved: [Callback] = []
   }
 
   public let inbox: RecordInbox
@@ -96,6 +97,18 @@ public final class SegmentRecorder: Sendable {
     if mustWait { inbox.end() } else { whenEnded() }
   }
 
+  /// Writes everything to the disk now, because the machine may lose its supply.
+  ///
+  /// - Parameter whenSaved: called once; at once if the recorder does not run
+  public func save(_ whenSaved: @escaping @Sendable () -> Void) {
+    let mustWait = state.withLock { state in
+      guard state.phase == .running else { return false }
+      state.whenSaved.append(Callback(whenSaved))
+      return true
+    }
+    if mustWait { inbox.wake.raise() } else { whenSaved() }
+  }
+
   /// Reports the messages that still wait as lost, for a process that ends without waiting for the disk. The recorder's
   /// thread goes on.
   public func giveUp() {
@@ -114,16 +127,27 @@ public final class SegmentRecorder: Sendable {
         inbox.wake.wait()
         timer.cancel()
       }
+      saveIfAsked(&writer)
     }
     writer.finish()
     ended()
   }
 
+  private func saveIfAsked(_ writer: inout RecordingWriter) {
+    let whenSaved = state.withLock { state in
+      defer { state.whenSaved = [] }
+      return state.whenSaved
+    }
+    if whenSaved.isEmpty { return }
+    writer.save()
+    for callback in whenSaved { callback() }
+  }
+
   private func ended() {
     let whenEnded = state.withLock { state in
       state.phase = .ended
-      defer { state.whenEnded = [] }
-      return state.whenEnded
+      defer { (state.whenEnded, state.whenSaved) = ([], []) }
+      return state.whenSaved + state.whenEnded
     }
     for callback in whenEnded { callback() }
   }

@@ -109,6 +109,11 @@ struct HubService: Sendable {
     if fileText != nil, usageHistories == nil {
       sink.write(.warning, "the usage history will be lost when the hub stops: \(StateFolder.missingHome)")
     }
+    let boardSleep = BoardSleepOutput(
+      host: host, sink: sink, file: boardSleepFile,
+      surroundings: BoardSleepOutput.Surroundings(save: { [usageHistories] in usageHistories?.write() }))
+    // Requests begin after this, because the board may have been woken for one.
+    boardSleep.begin()
     let calibration = BackgroundCalibration(host: host, sink: sink)
     calibration.begin()
     defer { calibration.end() }
@@ -124,7 +129,7 @@ struct HubService: Sendable {
       HookOutput(host: host, sink: sink, memory: hookMemory),
       FenceOutput(host: host, sink: sink, memory: fenceMemory, file: addedFences),
       StandingRequestOutput(host: host), ConditionOutput(host: host, sink: sink),
-      BatteryOutput(host: host, sink: sink),
+      BatteryOutput(host: host, sink: sink), boardSleep,
       FleetOutput(host: host, sink: sink, memory: fleetMemory),
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
       AnnouncementOutput(host: host, sink: sink), GDL90Output(host: host, sink: sink),
@@ -176,6 +181,15 @@ struct HubService: Sendable {
     fileText == nil || usageHistories?.isFolderTaken == true
       ? nil
       : StateFolder.path.map { folder in HookMemory(path: "\(folder)/hooks.json") { try? StateFolder.make(folder) } }
+  }
+
+  /// Stores what must be known after the board has slept; `nil` in the same cases as `fenceMemory`.
+  private var boardSleepFile: BoardSleepFile? {
+    fileText == nil || usageHistories?.isFolderTaken == true
+      ? nil
+      : StateFolder.path.map { folder in
+        BoardSleepFile(path: "\(folder)/sleep.json") { try? StateFolder.make(folder) }
+      }
   }
 
   private var addedFences: AddedFenceFile? {

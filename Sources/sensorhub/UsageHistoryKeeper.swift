@@ -194,7 +194,8 @@ final class UsageHistoryKeeper: Sendable {
     if error != 0 { state.withLock { $0.next = nil } }
   }
 
-  private func write() {
+  /// Writes the file now. Waits for the disk.
+  func write() {
     if state.withLock({ $0.isReadOnly }) { return }
     // Reading the devices counts their energy up to now.
     _ = host.hub.devices

@@ -6,6 +6,8 @@ import Glibc
 /// Its date may differ from the system clock's, for example by a time zone. All instants are seconds since 1970 by the
 /// clock's own date.
 public protocol WakeClock: Sendable {
+  /// Why the clock cannot wake the machine; `nil` if it can, as far as that shows without a change.
+  var problem: WakeClockError? { get }
   /// The clock's date.
   func now() throws(WakeClockError) -> Int64
   /// The instant of the alarm; `nil` if the alarm is off.

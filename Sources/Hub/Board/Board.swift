@@ -47,6 +47,8 @@ public struct Board: Equatable, Sendable {
   public var requests: [StandingRequest]
   /// The limits of the board's battery; `nil` if the hub does not watch it.
   public var battery: BatterySettings?
+  /// When the machine sleeps between two fixes; `nil` if it does not.
+  public var sleep: BoardSleepSettings?
 
   /// The source of an output's sentences, their types, their rate, and the parts of the state that they need.
   public struct NMEAFeed: Equatable, Sendable {

@@ -155,6 +155,7 @@ extension Board {
     if let section = try root.section("battery") {
       battery = try BatterySettings(section, devices, sections.map(\.section))
     }
+    sleep = try root.section("sleep").map { (section) throws(BoardError) in try BoardSleepSettings(section) }
     try root.finish()
   }
 }

@@ -93,6 +93,55 @@ public enum BoardWarnings {
     return warnings
   }
 
+  /// Warns of a sleep section that will not put the board to sleep. This does not depend on the machine.
+  public static func sleep(of board: Board) -> [String] {
+    guard let sleep = board.sleep else { return [] }
+    var warnings: [String] = []
+    let holders = [
+      board.record?.wakes == true ? "record.wakes" : nil, board.journalsState ? "journal.state" : nil,
+      board.chronySocket == nil ? nil : "chrony",
+      board.nmea.contains { $0.target?.keepsAwake == true } ? "nmea.keepsAwake" : nil,
+      board.gdl90?.keepsAwake == true ? "gdl90.keepsAwake" : nil,
+    ].compactMap { $0 }
+    if !holders.isEmpty {
+      warnings.append(
+        "sleep: \(holders.joined(separator: ", ")) keeps devices awake, so the board never sleeps: leave it out")
+    }
+    if board.requests.isEmpty, board.fences.isEmpty, !sleep.sleepsWithoutEnd {
+      warnings.append(
+        "sleep: the board file has no request and no fence, so the board sleeps only between the fixes that clients "
+          + "request; add 'requests'")
+    }
+    let shortest = BoardSleepPolicy.leastSleep(sleep.way) + sleep.idle
+    for request in board.requests {
+      guard let every = request.request.every, every <= shortest else { continue }
+      warnings.append(
+        "sleep: request \(request.name) wants a fix every \(every.inSeconds.short) s, and the board cannot sleep for less "
+          + "than \(shortest.inSeconds.short) s, so it never sleeps: raise 'every'")
+    }
+    if sleep.way == .suspend {
+      for device in board.devices {
+        guard case .receiver = device, device.power.switch != .none else { continue }
+        guard device.power.choosesSleep || device.power.sleep.map({ $0 != .off }) == true else { continue }
+        warnings.append(
+          "sleep: \(device.id) may rest with its supply on, and the board is suspended only while all lines are low: "
+            + "set its 'power.sleep' to 'off'")
+      }
+    }
+    return warnings
+  }
+
+  /// Warns of a machine that cannot sleep as the board file wants.
+  public static func sleep(of board: Board, on machine: MachineFiles, clock: WakeClockError?) -> [String] {
+    guard let sleep = board.sleep else { return [] }
+    var warnings: [String] = []
+    if sleep.way == .suspend, machine.isRaspberryPi {
+      warnings.append("sleep: a Raspberry Pi cannot suspend to RAM: board: \"poweroff\"")
+    }
+    if let clock { warnings.append("sleep: \(clock)") }
+    return warnings
+  }
+
   /// Warns if the board uses the model of the earth's magnetic field after it has expired. A magnetometer uses the
   /// model for headings, and a receiver uses it for the magnetic variation at each position.
   ///

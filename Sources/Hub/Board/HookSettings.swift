@@ -8,6 +8,8 @@ public enum HookEvent: String, CaseIterable, Codable, Sendable {
   case supply
   /// The board shuts down because its battery is empty, or is on again.
   case shutdown
+  /// The board is about to sleep, or is awake again.
+  case sleep
   /// A receiver reports jamming, or its end.
   case jamming
   /// A receiver reports spoofed signals, or their end.
@@ -16,6 +18,11 @@ public enum HookEvent: String, CaseIterable, Codable, Sendable {
   case line
   /// A device failed, or works again.
   case device
+}
+
+extension HookEvent {
+  /// The events that `any` stands for: all except `sleep`, which is part of normal work.
+  public static let troubles = allCases.filter { $0 != .sleep }
 }
 
 /// A hook of a board file: its events and its action.
@@ -70,7 +77,7 @@ extension HookSettings {
   static func read(_ section: BoardSection) throws(BoardError) -> [HookSettings] {
     var section = section
     var hooks: [HookSettings] = []
-    for one in try section.sections("any") { hooks.append(try HookSettings(one, HookEvent.allCases)) }
+    for one in try section.sections("any") { hooks.append(try HookSettings(one, HookEvent.troubles)) }
     for event in HookEvent.allCases {
       for one in try section.sections(event.rawValue) { hooks.append(try HookSettings(one, [event])) }
     }

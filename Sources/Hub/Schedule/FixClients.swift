@@ -63,6 +63,9 @@ struct FixClients: Sendable {
     return true
   }
 
+  /// Continues a schedule that an earlier run of the hub began; see `SchedulePlan.takeUp`.
+  mutating func takeUp(offset: Duration, due: MonotonicInstant?) { plan.takeUp(offset: offset, due: due) }
+
   mutating func remove(_ id: ID) {
     plan.remove(id)
     if var client = clients.removeValue(forKey: id), let motion = client.motion.end() { unwatched.append(motion) }

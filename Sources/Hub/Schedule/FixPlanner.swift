@@ -29,6 +29,8 @@ final class FixPlanner: Sendable {
   /// Set to the plan's next action.
   private let alarm: Alarm
   private let lifetime = Lifetime()
+  /// Called when the times of fixes have changed.
+  private let timesChanged = Guarded<Callback?>(nil)
 
   init(clock: any MonotonicTimeSource) {
     self.clock = clock
@@ -94,6 +96,32 @@ final class FixPlanner: Sendable {
       return state.clients.ids.compactMap { id in
         state.clients.report(of: id, leadTime, isCollecting: state.steps.isCollecting(for: id))
       }
+    }
+  }
+
+  // MARK: A machine that sleeps
+
+  /// Calls back after each change of the times of fixes; `nil` ends this.
+  func callAfterChanges(_ action: Callback?) { timesChanged.withLock { $0 = action } }
+
+  /// Continues a schedule that an earlier run of the hub began; see `SchedulePlan.takeUp`.
+  func takeUp(offset: Duration, due: MonotonicInstant?) {
+    update { state in
+      state.clients.takeUp(offset: offset, due: due)
+    }
+  }
+
+  /// Whether fixes are under way, and the first fix after a sleep of the machine.
+  func outlook(by hub: Hub) -> (isUnderWay: Bool, next: BoardSleepPolicy.NextFix?) {
+    state.withLock { state in
+      let plan = state.clients.plan
+      let first = plan.firstWake(lead: FixLeadTime.leads(hub.leadTime(at: clock.now)))
+      let next = first.flatMap { first in
+        state.clients[first.id].map { client in
+          BoardSleepPolicy.NextFix(wake: first.wake, due: first.due, holder: client.holders.label)
+        }
+      }
+      return (plan.isUnderWay, next)
     }
   }
 
@@ -214,6 +242,7 @@ final class FixPlanner: Sendable {
     case .end(let subscription): subscription.cancel()
     case .time(let wake, let setsTimer):
       hub?.expectWake(at: wake)
+      timesChanged.withLock { $0 }?()
       guard setsTimer else { return }
       alarm.set(asking: { state.withLock { $0.steps.timerInstant } }) { [weak self] in self?.timerFired() }
     }

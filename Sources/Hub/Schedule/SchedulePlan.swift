@@ -69,8 +69,11 @@ struct SchedulePlan: Sendable {
 
   /// The members in the order of their arrival.
   private var members: [Member] = []
-  /// For how long the machine was suspended in all.
-  private var suspended = Duration.zero
+  /// The difference between the clock and the one whose multiples are due times: the monotonic clock with the time for
+  /// which the machine was suspended, or UTC. Without it, a fix would come early after each sleep of the machine.
+  private var offset = Duration.zero
+  /// The due time of a fix for which the machine was woken. New clients whose interval it suits get their first fix then.
+  private var takenUp: MonotonicInstant?
 
   var isEmpty: Bool { members.isEmpty }
 
@@ -100,7 +103,24 @@ struct SchedulePlan: Sendable {
 
   /// - Parameter id: greater than all earlier IDs
   mutating func add(_ id: ID, _ schedule: Schedule, at now: MonotonicInstant) {
-    members.append(Member(id: id, schedule: schedule, due: now))
+    members.append(Member(id: id, schedule: schedule, due: firstDue(of: schedule, at: now)))
+  }
+
+  /// Continues a schedule that an earlier run of the hub began.
+  ///
+  /// - Parameters:
+  ///   - offset: the difference between the clock and UTC
+  ///   - due: the due time of the fix for which the machine was woken; `nil` if it woke for another reason
+  mutating func takeUp(offset: Duration, due: MonotonicInstant?) {
+    self.offset = offset
+    takenUp = due
+  }
+
+  /// The due time of a client's first fix: now, unless the machine was woken for a fix that is due soon.
+  private func firstDue(of schedule: Schedule, at now: MonotonicInstant) -> MonotonicInstant {
+    guard let takenUp, takenUp > now else { return now }
+    let next = next(after: now.advanced(by: .zero - schedule.slack), of: schedule)
+    return abs((next - takenUp).inSeconds) <= 1 ? next : now
   }
 
   /// Changes a client's schedule. The next fix is due one interval of the new schedule from now.
@@ -142,7 +162,8 @@ struct SchedulePlan: Sendable {
   /// Moves the times back after the machine was suspended. A fix that became due in the meantime is due now, and kept
   /// fixes are outdated.
   mutating func resume(after slept: Duration, at now: MonotonicInstant) {
-    suspended += slept
+    offset += slept
+    takenUp = nil
     for index in members.indices {
       members[index].due.moveBack(by: slept)
       members[index].due = max(now, members[index].due)
@@ -241,6 +262,15 @@ struct SchedulePlan: Sendable {
     }.min()
   }
 
+  /// The first wake of devices if the machine sleeps until then, after which no earlier fix is repeated; `nil` without
+  /// clients.
+  func firstWake(lead: Lead) -> (id: ID, wake: MonotonicInstant, due: MonotonicInstant)? {
+    members.map { (id: $0.id, wake: wakeTime(of: $0, lead), due: $0.due) }.min { $0.wake < $1.wake }
+  }
+
+  /// Whether a client waits for a fix, or a fix for its due time.
+  var isUnderWay: Bool { members.contains { $0.phase != .asleep } }
+
   /// The wake of a client's devices for its next fix.
   func wakeTime(of id: ID, lead: Lead) -> MonotonicInstant? {
     index(of: id).map { wakeTime(of: members[$0], lead) }
@@ -261,11 +291,11 @@ struct SchedulePlan: Sendable {
     due.advanced(by: .zero - max(.zero, min(lead(schedule, due), schedule.within)))
   }
 
-  /// The first multiple of the interval, by a clock that includes suspends, that is further in the future than the
-  /// slack. By the monotonic clock alone, a fix after a suspend would be followed by the next one too early.
+  /// The first multiple of the interval that is further in the future than the slack.
   private func next(after now: MonotonicInstant, of schedule: Schedule) -> MonotonicInstant {
     let every = max(1, schedule.every.inNanoseconds)
-    let from = (now + suspended + schedule.slack).nanoseconds
-    return MonotonicInstant(nanoseconds: (from / every + 1) * every).advanced(by: .zero - suspended)
+    let offset = offset.inNanoseconds
+    let from = (now + schedule.slack).nanoseconds + offset
+    return MonotonicInstant(nanoseconds: (from / every + 1) * every - offset)
   }
 }

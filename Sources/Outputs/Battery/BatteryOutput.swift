@@ -4,11 +4,12 @@ import MonotonicTime
 import Publishing
 import ServiceLifecycle
 
-/// A shutdown of the board, or its end, for the hooks.
+/// A shutdown or a sleep of the board, or its end, for the hooks.
 struct BoardShutdownNotice: Sendable {
+  var event = HookEvent.shutdown
   /// Whether the board shuts down; `false` if it stays on after all.
   var isBegin: Bool
-  /// The supply monitor.
+  /// The supply monitor, or the board.
   var device: String
   var text: String
   /// Call this once all hooks were told, or if there are none.

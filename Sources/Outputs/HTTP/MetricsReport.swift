@@ -42,6 +42,13 @@ enum MetricsReport {
     family(
       "board_info", "gauge", "The name of the board in use.",
       [("{board=\"\(PrometheusText.label(hub.board.name))\"}", "1")])
+    let sleep = host.boardSleep.value
+    family(
+      "board_sleeps_total", "counter", "Number of times that the machine slept, over all runs of the hub.",
+      sleep.map { [("", "\($0.sleepCount)")] } ?? [])
+    family(
+      "board_asleep_seconds_total", "counter", "Time for which the machine slept, over all runs of the hub.",
+      sleep.map { [("", Text.fixed($0.asleepSeconds, 1))] } ?? [])
     family(
       "device_real", "gauge", "1 for a real device, 0 for a simulated or recorded one.",
       perDevice { $0.origin == .real ? "1" : "0" })

@@ -103,11 +103,11 @@ struct HookAlarms: Sendable {
     return isNew ? [FenceChange(event: event, isRaised: isRaised)] : []
   }
 
-  /// Marks a shutdown of the board as reported, or as over.
+  /// Marks a shutdown or a sleep of the board as reported, or as over.
   ///
   /// - Returns: whether this must be reported: each attempt, and the end if an attempt was reported
-  mutating func markShutdown(_ isRaised: Bool, of device: String) -> Bool {
-    let key = Key(event: .shutdown, subject: device)
+  mutating func mark(_ event: HookEvent, _ isRaised: Bool, of subject: String) -> Bool {
+    let key = Key(event: event, subject: subject)
     if !isRaised { return raised.remove(key) != nil }
     raised.insert(key)
     return true
@@ -146,7 +146,7 @@ extension HookEvent {
   fileprivate var patience: Duration {
     switch self {
     case .device, .jamming, .spoofing: HookAlarms.patience
-    case .fence, .blind, .supply, .shutdown, .line: .zero
+    case .fence, .blind, .supply, .shutdown, .sleep, .line: .zero
     }
   }
 }

@@ -51,6 +51,7 @@ struct HookNotice: Codable, Equatable, Sendable {
       case .blind: "fence \(subject) \(isRaised ? "cannot be watched" : "is watched again")"
       case .supply: "\(subject): supply \(change.rawValue)"
       case .shutdown: isRaised ? "the board shuts down, \(subject) is empty" : "the board is on"
+      case .sleep: isRaised ? "the board is about to sleep" : "the board is awake"
       case .jamming: "\(subject): jamming \(change.rawValue)"
       case .spoofing: "\(subject): spoofing \(change.rawValue)"
       case .line: "\(subject): supply \(isRaised ? "could not be switched off" : "is off at last")"
@@ -65,6 +66,7 @@ struct HookNotice: Codable, Equatable, Sendable {
     return switch event {
     case .fence, .blind, .spoofing, .shutdown: 5
     case .supply, .jamming, .line, .device: 4
+    case .sleep: 3
     }
   }
 
@@ -125,7 +127,7 @@ extension HookEvent {
     case .fence: isRaised ? .left : .returned
     case .blind: isRaised ? .lost : .found
     case .supply: isRaised ? .low : .recovered
-    case .jamming, .spoofing, .shutdown: isRaised ? .began : .ended
+    case .jamming, .spoofing, .shutdown, .sleep: isRaised ? .began : .ended
     case .line: isRaised ? .stuck : .freed
     case .device: isRaised ? .failed : .works
     }

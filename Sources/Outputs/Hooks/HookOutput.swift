@@ -133,7 +133,7 @@ public final class HookOutput: Service {
       state.board = hub.board.name
       state.mark = hub.origin.mark
       let devices = Set(hub.board.devices.map(\.id))
-      state.alarms.keep { $0.isOfFence || devices.contains($0.subject) }
+      state.alarms.keep { $0.isOfFence || $0.event == .sleep || devices.contains($0.subject) }
       let old = state.hooks
       state.hooks = wanted.map { settings in
         if let same = old.first(where: { $0.key == settings.key }) {
@@ -214,11 +214,11 @@ public final class HookOutput: Service {
     }
   }
 
-  /// Takes a shutdown of the board, or its end. Calls back once each hook has tried to deliver the notice.
+  /// Takes a shutdown or a sleep of the board, or its end. Calls back once each hook has tried to deliver the notice.
   private func heard(_ notice: BoardShutdownNotice) {
-    let mustTell = state.withLock { $0.isLoaded && $0.alarms.markShutdown(notice.isBegin, of: notice.device) }
+    let mustTell = state.withLock { $0.isLoaded && $0.alarms.mark(notice.event, notice.isBegin, of: notice.device) }
     guard mustTell else { return notice.told() }
-    let (id, hooks) = tell(.shutdown, HookEvent.shutdown.change(isRaised: notice.isBegin), notice.device) {
+    let (id, hooks) = tell(notice.event, notice.event.change(isRaised: notice.isBegin), notice.device) {
       $0.message = notice.text
     }
     let counter = Countdown(left: hooks.count) { notice.told() }

@@ -51,6 +51,7 @@ public final class RecorderOutput: Service {
   public func begin() {
     let boards = host.hub.registry.subscribe(as: "recorder", receiveValue: { [self] in serve($0.board) })
     state.withLock { $0.boards = boards }
+    host.recordingSaver.withLock { $0 = Callback { [weak self] in self?.save() } }
   }
 
   public func run() async throws {
@@ -72,6 +73,16 @@ public final class RecorderOutput: Service {
       end.end(at: time.clock.now + RecorderOutput.lastChance)
     }
     for recorder in recorders { recorder.giveUp() }
+  }
+
+  /// Writes everything to the disk, and waits for that, at most `lastChance`.
+  private func save() {
+    guard let recorder = state.withLock({ $0.isOver ? nil : $0.present?.recorder }) else { return }
+    let saved = WakeSignal()
+    let limit = time.clock.schedule(at: time.clock.now + RecorderOutput.lastChance) { saved.raise() }
+    recorder.save { saved.raise() }
+    saved.wait()
+    limit.cancel()
   }
 
   /// Starts to record a board's devices, and ends the recording of the previous board's.

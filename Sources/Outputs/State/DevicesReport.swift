@@ -8,16 +8,18 @@ import Publishing
 public enum DevicesReport {
   /// Writes the devices of the board in service, and the problem of the board file, if any.
   static func write(_ host: HubHost, to json: inout JSONWriter) {
-    write(host.hub.devices, and: host.conditions.ofBoard, at: host.now, to: &json)
+    write(
+      host.hub.devices, and: host.conditions.ofBoard, host.boardSleep.value, at: host.now, to: &json)
   }
 
   public static func write(
-    _ devices: [DeviceStatus], and conditions: [DeviceCondition] = [], at now: MonotonicInstant,
-    to json: inout JSONWriter
+    _ devices: [DeviceStatus], and conditions: [DeviceCondition] = [], _ sleep: BoardSleepReport? = nil,
+    at now: MonotonicInstant, to json: inout JSONWriter
   ) {
     json.beginObject()
     json.member("class", literal: "DEVICES")
     ConditionReport.write(conditions, at: now, to: &json)
+    sleep?.write(at: now, to: &json)
     json.key("devices")
     json.beginArray()
     for device in devices {

@@ -1,0 +1,32 @@
+/// Learns how long the machine takes from the alarm until the hub can wake devices.
+public struct BoardWakeTimes: Codable, Equatable, Sendable {
+  private static let memory = 10
+  /// Longer times are not those of a machine that starts by itself.
+  static let mostSeconds = 600.0
+  /// The resolution of the alarm is a second, and so is that of the clock against which it is set.
+  private static let marginSeconds = 2.0
+
+  /// The seconds of the last times, the latest at the end.
+  public private(set) var suspend: [Double] = []
+  public private(set) var poweroff: [Double] = []
+
+  public init() {}
+
+  public mutating func add(_ seconds: Double, _ way: BoardSleepSettings.Way) {
+    guard (0...BoardWakeTimes.mostSeconds).contains(seconds) else { return }
+    switch way {
+    case .suspend: suspend = Array((suspend + [seconds]).suffix(BoardWakeTimes.memory))
+    case .poweroff: poweroff = Array((poweroff + [seconds]).suffix(BoardWakeTimes.memory))
+    }
+  }
+
+  /// How many seconds before a wake of devices the alarm must come. Before the first sleep this is long, because an
+  /// early alarm only costs energy, and a late one costs the fix its time.
+  public func lead(_ way: BoardSleepSettings.Way) -> Double {
+    let known = (way == .suspend ? suspend : poweroff).filter { (0...BoardWakeTimes.mostSeconds).contains($0) }
+    guard let longest = known.max() else { return way == .suspend ? 10 : 90 }
+    let median = known.sorted()[known.count / 2]
+    let few = known.count < 3 ? longest / 4 : 0
+    return longest + (longest - median) / 2 + few + BoardWakeTimes.marginSeconds
+  }
+}

@@ -1,0 +1,71 @@
+import Guarding
+import MonotonicTime
+import Publishing
+
+extension Hub {
+  /// What needs the machine, and the next fix. Reading this wakes nothing.
+  public var boardSituation: BoardSleepPolicy.Situation {
+    let (isUnderWay, next) = fixPlanner.outlook(by: self)
+    var needs = (monitors + leavingMonitors).compactMap { Hub.need(of: $0.changes.value, $0.isWanted()) }
+    if isUnderWay, needs.isEmpty { needs.append("a fix waits for its time") }
+    return BoardSleepPolicy.Situation(needs: needs, next: next)
+  }
+
+  private static func need(of status: DeviceStatus, _ isWanted: Bool) -> String? {
+    if isWanted {
+      return "\(status.holders.first ?? "a client") holds \(status.id)"
+    }
+    return status.power.isWorking ? "\(status.id) is \(status.power.rawValue)" : nil
+  }
+
+  /// Calls back after each change that may change `boardSituation`, until the subscription is cancelled.
+  public func observeBoardSituation(_ changed: @escaping @Sendable () -> Void) -> Subscription {
+    let devices = Guarded(Lifetime())
+    let registries = registry.subscribe(
+      as: "board sleep",
+      receiveValue: { registry in
+        let lifetime = Lifetime()
+        for monitor in registry.monitors {
+          monitor.changes.subscribe(as: "board sleep", receiveValue: { _ in changed() }).store(in: lifetime)
+        }
+        devices.withLock { old in
+          defer { old = lifetime }
+          return old
+        }.end()
+      })
+    fixPlanner.callAfterChanges(Callback(changed))
+    return Subscription { [fixPlanner] in
+      fixPlanner.callAfterChanges(nil)
+      registries.cancel()
+      devices.withLock { $0 }.end()
+    }
+  }
+
+  /// The power lines that are high, in words; empty if all are low.
+  ///
+  /// - Parameter ignoringSleepers: whether to leave out lines that are high only because a receiver sleeps with its supply
+  public func linesThatAreOn(ignoringSleepers: Bool) -> [String] {
+    machine.switchedRails.compactMap { rail in
+      let supply = rail.supply.value
+      guard supply.isOn else { return nil }
+      if ignoringSleepers, supply.users.isEmpty, supply.problem == nil, !supply.sleepers.isEmpty { return nil }
+      let devices = (supply.users + supply.sleepers).joined(separator: ", ")
+      let reason = supply.problem.map { "it could not be switched off: \($0)" }
+      return "\(rail.name) is on" + (reason.map { ": \($0)" } ?? (devices.isEmpty ? "" : ", for \(devices)"))
+    }
+  }
+
+  /// Whether a receiver or a time server has confirmed the time.
+  public var isTimeConfirmed: Bool { machine.hostTime.known != nil }
+
+  /// Continues a schedule that an earlier run of the hub began, before the machine was off. Fixes are then due at
+  /// multiples of their interval in UTC.
+  ///
+  /// - Parameter secondsUntilDue: the time until the fix is due for which the machine was woken; `nil` for none
+  public func takeUpSchedule(secondsUntilDue: Double?) {
+    let now = machine.clock.now
+    let offset = Duration.nanoseconds(machine.systemTime() - now.nanoseconds)
+    fixPlanner.takeUp(
+      offset: offset, due: secondsUntilDue.map { now + .nanoseconds(Int64($0 * 1e9)) })
+  }
+}

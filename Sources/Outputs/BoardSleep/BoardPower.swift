@@ -1,0 +1,40 @@
+import CSystemd
+import Hub
+
+/// Puts the machine to sleep. The methods may take seconds.
+public protocol BoardPower: Sendable {
+  /// Why the machine cannot be put to sleep now; `nil` if it can.
+  func refusal(of way: BoardSleepSettings.Way) -> ShutdownRefusal?
+  /// Begins to put the machine to sleep.
+  ///
+  /// - Returns: why it stays awake; `nil` once its sleep or shutdown has begun
+  func begin(_ way: BoardSleepSettings.Way) -> ShutdownRefusal?
+  /// A user who is logged in; `nil` if there is none.
+  func user() -> String?
+}
+
+/// Asks logind, which refuses while a program forbids it.
+public struct LogindPower: BoardPower {
+  public init() {}
+
+  public func refusal(of way: BoardSleepSettings.Way) -> ShutdownRefusal? {
+    ShutdownRefusal.from { csystemd_can_power(LogindPower.action(way), $0, $1) }
+  }
+
+  public func begin(_ way: BoardSleepSettings.Way) -> ShutdownRefusal? {
+    ShutdownRefusal.from { csystemd_power(LogindPower.action(way), $0, $1) }
+  }
+
+  public func user() -> String? {
+    var name = [CChar](repeating: 0, count: 64)
+    guard csystemd_logged_in(&name, name.count) == 1 else { return nil }
+    return Text.printable(String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+  }
+
+  private static func action(_ way: BoardSleepSettings.Way) -> Int32 {
+    switch way {
+    case .suspend: Int32(CSYSTEMD_SUSPEND)
+    case .poweroff: Int32(CSYSTEMD_POWER_OFF)
+    }
+  }
+}

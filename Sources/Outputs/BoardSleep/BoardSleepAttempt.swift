@@ -1,0 +1,177 @@
+import Guarding
+import HardwareIO
+import Hub
+import MonotonicTime
+
+/// One attempt to put the machine to sleep. All methods run on the attempt's own thread.
+extension BoardSleepOutput {
+  /// Why an attempt ends.
+  private enum End: Error {
+    /// The machine cannot sleep, or would not wake.
+    case refused(String)
+    /// Something needs the machine after all.
+    case abandoned
+  }
+
+  /// How long hooks may take before the machine sleeps.
+  static let hookPatience = Duration.seconds(10)
+  /// After this time the machine should be suspended.
+  static let suspendPatience = Duration.seconds(60)
+  /// The shortest time from setting an alarm to the alarm, seconds.
+  private static let leastSeconds: Int64 = 5
+
+  func attempt(_ plan: BoardSleepPolicy.Plan) {
+    guard let settings = state.withLock({ $0.isOver ? nil : $0.settings }) else { return }
+    do throws(End) {
+      try check(plan, settings)
+      announce(plan, settings)
+      host.saveRecordings()
+      surroundings.save()
+      // Something may have come while the hooks ran and the disk worked.
+      look()
+      guard state.withLock({ $0.policy?.isPreparing(plan) ?? false }) else { throw End.abandoned }
+      try setAlarm(plan, settings)
+      try sleep(plan, settings)
+    } catch {
+      giveUp(settings)
+      if case .refused(let reason) = error { refused(reason) } else { lookAgain(settings) }
+    }
+  }
+
+  func refused(_ reason: String) {
+    let now = host.now
+    act(on: state.withLock { $0.policy?.refused(reason, at: now) ?? [] })
+    setAlarm()
+  }
+
+  private func lookAgain(_ settings: BoardSleepSettings) {
+    write(.notice, "the board stays awake: it is needed again")
+    look()
+  }
+
+  // MARK: The steps
+
+  /// Checks everything that can be checked without a change.
+  private func check(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) throws(End) {
+    let lines = host.hub.linesThatAreOn(ignoringSleepers: settings.way == .poweroff)
+    if let line = lines.first { throw .refused(line) }
+    if settings.keepers.contains(.users), let user = power.user() {
+      throw .refused("\(user) is logged in ('keep' in the board file's 'sleep' has 'users')")
+    }
+    if let refusal = power.refusal(of: settings.way) { throw .refused("\(refusal)") }
+    guard plan.alarm != nil else { return }
+    let system = host.hub.machine.systemTime()
+    if let rtc = settings.rtc {
+      let clock = surroundings.clock(rtc)
+      if let problem = clock.problem { throw .refused("\(problem)") }
+      let now: Int64
+      do throws(WakeClockError) { now = try clock.now() } catch { throw .refused("\(error)") }
+      if surroundings.isTimeConfirmed?() ?? host.hub.isTimeConfirmed {
+        state.withLock { $0.memory.trust = ClockTrust(system: system, clock: now) }
+      }
+    }
+    guard isTimeCertain(settings, state.withLock({ $0.memory }), system) else {
+      throw .refused(
+        "its clock is not confirmed, so its alarm might never come: let a time server or a receiver's fix confirm it")
+    }
+  }
+
+  /// Says what will happen, and waits until the hooks were told.
+  private func announce(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) {
+    let what = settings.way == .suspend ? "the board is suspended" : "the board is switched off"
+    let seconds = plan.alarm.map { ($0 - host.now).inSeconds }
+    let until = seconds.map { "for \(Text.duration(seconds: $0)), until its alarm" } ?? "without an end"
+    let text = "\(what) \(until)" + (plan.fix.map { " for \($0.holder)" } ?? "")
+    write(.notice, text)
+    guard host.shutdownNotices.hasSubscribers else { return }
+    state.withLock { $0.hasTold = true }
+    let told = WakeSignal()
+    let limit = host.hub.machine.clock.schedule(at: host.now + BoardSleepOutput.hookPatience) { told.raise() }
+    host.shutdownNotices.send(
+      BoardShutdownNotice(
+        event: .sleep, isBegin: true, device: "board", text: text, told: Callback { told.raise() }))
+    told.wait()
+    limit.cancel()
+  }
+
+  /// Sets the alarm, and reads it back.
+  private func setAlarm(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) throws(End) {
+    let system = host.hub.machine.systemTime()
+    let now = host.now
+    let alarmAt = plan.alarm.map { system + ($0 - now).inNanoseconds }
+    if let rtc = settings.rtc, let alarmAt {
+      let clock = surroundings.clock(rtc)
+      do throws(WakeClockError) {
+        let alarm = WakeAlarm(at: alarmAt, clock: try clock.now(), system: system)
+        try clock.setAlarm(alarm.instant)
+        let problem = alarm.problem(
+          clock: try clock.now(), readBack: try clock.alarm(), least: BoardSleepOutput.leastSeconds)
+        if let problem { throw WakeClockError(problem) }
+      } catch {
+        throw .refused("\(error)")
+      }
+    }
+    state.withLock { state in
+      state.memory.sleep = BoardSleepMemory.Sleep(
+        settings.way, beganAt: system, alarmAt: alarmAt, dueAt: plan.fix.map { system + ($0.due - now).inNanoseconds },
+        holder: plan.fix?.holder)
+    }
+    keep()
+    guard let words = settings.command else { return }
+    let command = WakeCommand(
+      words: words, way: settings.way, wake: alarmAt.map { $0 / 1_000_000_000 }, now: system / 1_000_000_000,
+      holder: plan.fix?.holder)
+    if let problem = command.run() { throw .refused(problem) }
+  }
+
+  private func sleep(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) throws(End) {
+    look()
+    let lines = host.hub.linesThatAreOn(ignoringSleepers: settings.way == .poweroff)
+    if let line = lines.first { throw .refused(line) }
+    let isPlanned = state.withLock { state in !state.isOver && state.policy?.sleeps(plan) ?? false }
+    guard isPlanned else { throw .abandoned }
+    if settings.way == .suspend {
+      // The alarm is set first, because the machine may be suspended before logind answers.
+      suspendAlarm.set(at: host.now + BoardSleepOutput.suspendPatience) { [weak self] in self?.didNotSleep(plan) }
+    }
+    if let refusal = power.begin(settings.way) {
+      suspendAlarm.cancel()
+      throw .refused("\(refusal)")
+    }
+    guard settings.way == .poweroff else { return }
+    host.shutDown()
+    write(.notice, "the board is shutting down; all power lines are switched off")
+  }
+
+  /// logind agreed, and the machine is still awake.
+  private func didNotSleep(_ plan: BoardSleepPolicy.Plan) {
+    guard let settings = state.withLock({ $0.policy?.sleep == plan ? $0.settings : nil }) else { return }
+    let seconds = Int(BoardSleepOutput.suspendPatience.inSeconds)
+    let error = DetachedThread.start("board sleep") { [self] in
+      giveUp(settings)
+      refused("logind agreed, but the board was not suspended within \(seconds) s: journalctl -b -u systemd-suspend")
+    }
+    if error != 0 { refused("the board was not suspended within \(seconds) s") }
+  }
+
+  // MARK: The way back
+
+  /// Undoes the steps of an attempt.
+  private func giveUp(_ settings: BoardSleepSettings) {
+    let hadBegun = state.withLock { state in
+      defer { state.memory.sleep = nil }
+      return state.memory.sleep != nil
+    }
+    if hadBegun {
+      clearAlarm(settings)
+      keep()
+    }
+    tellAwake(settings)
+  }
+
+  /// Switches the alarm off, so that it does not wake a machine that someone switches off later.
+  func clearAlarm(_ settings: BoardSleepSettings) {
+    guard let rtc = settings.rtc else { return }
+    try? surroundings.clock(rtc).setAlarm(nil)
+  }
+}

@@ -1,0 +1,19 @@
+import Hub
+
+/// Keeps what the hub must know after a sleep of the machine in a file.
+public final class BoardSleepFile: Sendable {
+  private let file: StateFile<StateEntry<BoardSleepMemory>?>
+
+  /// - Parameters:
+  ///   - path: the file
+  ///   - makeFolder: makes its folder if it is missing
+  public init(path: String, makeFolder: @escaping @Sendable () -> Void) {
+    file = StateFile(path: path, mostBytes: 64 << 10, nothing: nil, makeFolder: makeFolder)
+  }
+
+  /// The content of the file; `nil` if there is none. Waits for the disk.
+  var content: BoardSleepMemory? { file.content?.value }
+
+  /// Replaces the content. Waits for the disk.
+  func keep(_ memory: BoardSleepMemory) { file.change { $0 = StateEntry(memory) } }
+}

@@ -1,0 +1,310 @@
+import CLinux
+import Guarding
+import HardwareIO
+import Hub
+import MonotonicTime
+import Publishing
+import ServiceLifecycle
+
+/// Puts the machine to sleep while nothing needs it, and continues after the sleep.
+///
+/// `BoardSleepPolicy` decides. This type looks at the hub after each change, and at the instants that the policy names;
+/// in between there is no timer. An attempt runs on its own thread, because the disk, the real-time clock and logind may
+/// take seconds: it checks that the machine would sleep and wake, tells the journal and the hooks, saves all data, sets
+/// the alarm, reads it back, and only then asks logind.
+public final class BoardSleepOutput: Service {
+  /// What an attempt to sleep uses.
+  public struct Surroundings: Sendable {
+    /// Opens a real-time clock.
+    var clock: @Sendable (String) -> any WakeClock
+    /// Whether a receiver or a time server confirms the time; `nil` to ask the hub.
+    var isTimeConfirmed: (@Sendable () -> Bool)?
+    /// Saves data that is otherwise written later. Waits for the disk.
+    var save: @Sendable () -> Void
+
+    public init(
+      clock: @escaping @Sendable (String) -> any WakeClock = { RealTimeClock($0) },
+      isTimeConfirmed: (@Sendable () -> Bool)? = nil, save: @escaping @Sendable () -> Void = {}
+    ) {
+      self.clock = clock
+      self.isTimeConfirmed = isTimeConfirmed
+      self.save = save
+    }
+  }
+
+  struct State {
+    var settings: BoardSleepSettings?
+    var policy: BoardSleepPolicy?
+    var memory = BoardSleepMemory()
+    /// The last problem that was logged.
+    var said: String?
+    /// Whether the hooks were told of a sleep.
+    var hasTold = false
+    var isOver = false
+  }
+
+  /// The delay from a change to the look. Changes come in groups, and one look serves the group.
+  private static let delay = Duration.milliseconds(50)
+
+  let host: HubHost
+  let sink: JournalSink
+  let power: any BoardPower
+  let surroundings: Surroundings
+  let file: BoardSleepFile?
+  let state = Guarded(State())
+  /// Set to the policy's next look.
+  private let alarm: Alarm
+  /// Set while the machine should be about to suspend.
+  let suspendAlarm: Alarm
+  private let soon: Guarded<Coalesced?>
+  /// A look applies what it saw before another one sees.
+  private let looking = Guarded(())
+  private let lifetime = Lifetime()
+
+  /// - Parameters:
+  ///   - file: keeps what must be known after a sleep; `nil` if nothing is kept
+  public init(
+    host: HubHost, sink: JournalSink, file: BoardSleepFile?, power: any BoardPower = LogindPower(),
+    surroundings: Surroundings = Surroundings()
+  ) {
+    self.host = host
+    self.sink = sink
+    self.file = file
+    self.power = power
+    self.surroundings = surroundings
+    let clock = host.hub.machine.clock
+    alarm = Alarm(clock: clock)
+    suspendAlarm = Alarm(clock: clock)
+    soon = Guarded(nil)
+    let look = Coalesced(BoardSleepOutput.delay, clock: clock) { [weak self] in self?.look() }
+    soon.withLock { $0 = look }
+  }
+
+  public func run() async throws {
+    let observing = observe()
+    await untilShutdown()
+    observing.cancel()
+  }
+
+  // MARK: The start
+
+  /// Reads why the machine was asleep, and takes up the schedule. Call this before clients and requests begin. Waits for
+  /// the disk and the real-time clock.
+  public func begin() {
+    guard let settings = host.hub.board.sleep else { return }
+    var memory = file?.content ?? BoardSleepMemory()
+    var wake: BoardWake?
+    var isCertain = false
+    if let sleep = memory.sleep {
+      let system = host.hub.machine.systemTime()
+      isCertain = isTimeCertain(settings, memory, system)
+      if isCertain {
+        wake = memory.wake(at: system)
+      } else {
+        memory.sleep = nil
+        memory.sleepCount += 1
+        let holder = sleep.holder.map { ", which should wake for \($0)," } ?? ""
+        write(.warning, "the board is awake: how long it slept\(holder) is unknown, because its clock is not confirmed")
+      }
+      file?.keep(memory)
+    }
+    if settings.way == .poweroff, isCertain || isTimeCertain(settings, memory, host.hub.machine.systemTime()) {
+      host.hub.takeUpSchedule(secondsUntilDue: wake.flatMap { $0.isByAlarm ? $0.secondsUntilDue : nil })
+    }
+    if let wake { write(wake.isByAlarm ? .notice : .warning, "\(wake)") }
+    let now = host.now
+    let kept = memory
+    state.withLock { state in
+      state.memory = kept
+      state.settings = settings
+      state.policy = BoardSleepPolicy(settings, wasWoken: wake?.isByAlarm ?? false, at: now)
+      state.hasTold = wake != nil
+    }
+    if settings.sleepsWithoutEnd == false, let rtc = settings.rtc, let problem = surroundings.clock(rtc).problem {
+      write(.warning, "the board will not sleep: \(problem)")
+      state.withLock { $0.said = "\(problem)" }
+    }
+  }
+
+  /// Whether the time is confirmed, or the real-time clock has carried it over a sleep.
+  func isTimeCertain(_ settings: BoardSleepSettings, _ memory: BoardSleepMemory, _ system: Int64) -> Bool {
+    if surroundings.isTimeConfirmed?() ?? host.hub.isTimeConfirmed { return true }
+    guard let rtc = settings.rtc, let trust = memory.trust, let now = try? surroundings.clock(rtc).now() else {
+      return false
+    }
+    return trust.holds(system: system, clock: now)
+  }
+
+  /// Watches the hub while the subscription lasts.
+  func observe() -> Subscription {
+    let boards = host.hub.registry.subscribe(as: "board sleep", receiveValue: { [weak self] in self?.follow($0.board) })
+    let changes = host.hub.observeBoardSituation { [weak self] in self?.lookSoon() }
+    let clients = host.traffic.kinds.map { kind in
+      kind.clientCounts.subscribe(as: "board sleep", receiveValue: { [weak self] _ in self?.lookSoon() })
+    }
+    let resumes = host.hub.machine.clock.onResume { [weak self] in self?.resumed(after: $0) }
+    if let told = state.withLock({ $0.hasTold ? $0.settings : nil }) { tellAwake(told) }
+    lookSoon()
+    return Subscription { [weak self] in
+      resumes.end()
+      boards.cancel()
+      changes.cancel()
+      for client in clients { client.cancel() }
+      self?.end()
+    }
+  }
+
+  private func end() {
+    state.withLock { $0.isOver = true }
+    soon.withLock { $0 }?.end()
+    alarm.end()
+    suspendAlarm.end()
+  }
+
+  private func follow(_ board: Board) {
+    let now = host.now
+    state.withLock { state in
+      guard state.settings != board.sleep else { return }
+      state.settings = board.sleep
+      state.policy = board.sleep.map { BoardSleepPolicy($0, wasWoken: true, at: now) }
+      state.said = nil
+    }
+    if board.sleep == nil, host.latestBoardSleep.value != nil { host.latestBoardSleep.value = nil }
+    lookSoon()
+  }
+
+  // MARK: Looking
+
+  private func lookSoon() {
+    if state.withLock({ $0.settings != nil }) { soon.withLock { $0 }?.request() }
+  }
+
+  /// Looks at what needs the machine, and acts on the decision.
+  func look() {
+    let effects = looking.withLock { _ -> [BoardSleepPolicy.Effect] in
+      guard let settings = state.withLock({ $0.isOver ? nil : $0.settings }) else { return [] }
+      var situation = host.hub.boardSituation
+      situation.needs += clients(settings)
+      let now = host.now
+      let (effects, report) = state.withLock { state -> ([BoardSleepPolicy.Effect], BoardSleepReport?) in
+        let lead = state.memory.wakeTimes.lead(settings.way)
+        let effects = state.policy?.look(situation, wakeTime: .nanoseconds(Int64(lead * 1e9)), at: now) ?? []
+        return (effects, state.report(situation, lead))
+      }
+      if host.latestBoardSleep.value != report { host.latestBoardSleep.value = report }
+      return effects
+    }
+    act(on: effects)
+    setAlarm()
+  }
+
+  /// The connected clients that keep the machine awake.
+  private func clients(_ settings: BoardSleepSettings) -> [String] {
+    BoardSleepSettings.Keeper.allCases.compactMap { keeper in
+      guard settings.keepers.contains(keeper) else { return nil }
+      let count = host.traffic.kinds(of: keeper).reduce(0) { $0 + $1.clients }
+      return count == 0 ? nil : "\(count) client\(count == 1 ? "" : "s") of \(keeper.rawValue)"
+    }
+  }
+
+  func act(on effects: [BoardSleepPolicy.Effect]) {
+    for effect in effects {
+      switch effect {
+      case .stay(let stay): say(stay)
+      case .abandon: break
+      case .prepare(let plan):
+        let error = DetachedThread.start("board sleep") { [self] in attempt(plan) }
+        if error != 0 { refused("no thread can be started for it") }
+      }
+    }
+  }
+
+  /// Logs why the machine stays awake, if its owner must know, once for each reason.
+  private func say(_ stay: BoardSleepPolicy.Stay) {
+    guard stay.isProblem else { return }
+    let text = "\(stay)"
+    let isNew = state.withLock { state in
+      defer { state.said = text }
+      return state.said != text
+    }
+    if isNew { write(.warning, "the board stays awake: \(text)") }
+  }
+
+  func setAlarm() {
+    alarm.set(asking: { state.withLock { $0.isOver ? nil : $0.policy?.nextLook } }) { [weak self] in self?.look() }
+  }
+
+  // MARK: Awake again
+
+  /// The machine was suspended, by this hub or by another program.
+  private func resumed(after slept: Duration) {
+    let now = host.now
+    let system = host.hub.machine.systemTime()
+    let (wake, settings) = state.withLock { state -> (BoardWake?, BoardSleepSettings?) in
+      guard state.policy?.sleep != nil, state.settings?.way == .suspend else {
+        state.policy?.goBack(by: slept)
+        return (nil, nil)
+      }
+      let wake = state.memory.wake(at: system, slept: slept.inSeconds)
+      state.policy?.woke(wasWoken: wake?.isByAlarm ?? false, at: now)
+      state.said = nil
+      return (wake, state.settings)
+    }
+    guard let settings else { return lookSoon() }
+    suspendAlarm.cancel()
+    if let wake { write(.notice, "\(wake)") }
+    tellAwake(settings)
+    // The disk and the real-time clock may take seconds. The next attempt saves the totals if no thread can be started.
+    _ = DetachedThread.start("board sleep") { [self] in
+      if wake?.isByAlarm != true { clearAlarm(settings) }
+      keep()
+    }
+    lookSoon()
+  }
+
+  /// Tells the hooks that the machine is awake, if they were told that it sleeps.
+  func tellAwake(_ settings: BoardSleepSettings) {
+    let mustTell = state.withLock { state in
+      defer { state.hasTold = false }
+      return state.hasTold
+    }
+    guard mustTell else { return }
+    host.shutdownNotices.send(
+      BoardShutdownNotice(event: .sleep, isBegin: false, device: "board", text: "the board is awake"))
+  }
+
+  func keep() {
+    // Written under no lock but the file's, with the content at that time.
+    file?.keep(state.withLock { $0.memory })
+  }
+
+  func write(_ priority: JournalSink.Priority, _ text: String) {
+    sink.write(priority, text, fields: [.init("SENSORHUB_EVENT", "sleep")])
+  }
+}
+
+extension BoardSleepOutput.State {
+  fileprivate func report(_ situation: BoardSleepPolicy.Situation, _ lead: Double) -> BoardSleepReport? {
+    guard let settings, let policy else { return nil }
+    return BoardSleepReport(
+      way: settings.way, reason: policy.stay?.description ?? "it goes to sleep",
+      isProblem: policy.stay?.isProblem ?? false, sleepCount: memory.sleepCount, asleepSeconds: memory.asleepSeconds,
+      wakeSeconds: lead, nextWake: situation.next?.wake)
+  }
+}
+
+extension OutputTraffic {
+  /// The outputs that a word in the board file names.
+  func kinds(of keeper: BoardSleepSettings.Keeper) -> [Kind] {
+    switch keeper {
+    // Users are clients of the machine.
+    case .users: []
+    case .gpsd: [gpsd]
+    case .nmea: [nmea]
+    case .signalk: [signalK]
+    case .http: [http]
+    case .mqtt: [mqtt]
+    case .sockets: [devices, state, record]
+    }
+  }
+}

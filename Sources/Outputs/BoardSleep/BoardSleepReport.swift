@@ -1,0 +1,35 @@
+import Hub
+import MonotonicTime
+
+/// The sleep of the machine as outputs show it.
+public struct BoardSleepReport: Equatable, Sendable {
+  public var way: BoardSleepSettings.Way
+  /// Why the machine is awake.
+  public var reason: String
+  /// Whether the owner must act, because the machine would otherwise sleep.
+  public var isProblem: Bool
+  /// The number of sleeps, over all runs of the hub.
+  public var sleepCount: Int
+  /// The time asleep, over all runs.
+  public var asleepSeconds: Double
+  /// How early the alarm comes before devices are woken.
+  public var wakeSeconds: Double
+  /// The next wake of devices; `nil` if none is planned.
+  public var nextWake: MonotonicInstant?
+}
+
+extension BoardSleepReport {
+  func write(at now: MonotonicInstant, to json: inout JSONWriter) {
+    json.key("board")
+    json.beginObject()
+    json.key("sleep")
+    json.string(way.rawValue)
+    json.member("reason", Text.printable(reason))
+    json.member("isProblem", isProblem)
+    json.member("sleeps", sleepCount)
+    json.member("asleepSeconds", asleepSeconds, decimals: 1)
+    json.member("alarmLeadSeconds", wakeSeconds, decimals: 1)
+    json.member("wakesInSeconds", nextWake.map { ($0 - now).inSeconds }, decimals: 1)
+    json.endObject()
+  }
+}
