@@ -84,10 +84,28 @@ enum DevicesOfHub {
     var explanation: [String]
   }
 
+  struct BoardSleep: Decodable {
+    var sleep, reason: String
+    /// Whether the owner must act, because the machine would otherwise sleep.
+    var isProblem: Bool
+    var sleeps: Int
+    var asleepSeconds, alarmLeadSeconds: Double
+    var wakesInSeconds: Double?
+
+    /// A line such as `board: awake: gps is lingering; has slept 12 times, for 1 h 48 min`.
+    var line: String {
+      let times = sleeps == 1 ? "once" : "\(sleeps) times"
+      let past = sleeps == 0 ? "has not slept yet" : "has slept \(times), for \(Text.duration(seconds: asleepSeconds))"
+      return "board: awake: \(Text.printable(reason)); \(past)"
+    }
+  }
+
   struct Report: Decodable {
     var devices: [Device]
     /// The problems of the hub itself: an invalid board file.
     var conditions: [ConditionReport]?
+    /// The sleep of the machine; `nil` on a board that does not sleep.
+    var board: BoardSleep?
 
     /// All problems, each with the name of its device, or `board file`.
     var troubles: [(name: String, condition: ConditionReport)] {

@@ -49,7 +49,7 @@ struct DocumentedBoardsTests {
     let board = try #require(mistakes.rest)
     let warnings =
       BoardWarnings.fences(of: board) + BoardWarnings.requests(of: board) + BoardWarnings.budgets(of: board)
-      + BoardWarnings.battery(of: board)
+      + BoardWarnings.battery(of: board) + BoardWarnings.sleep(of: board)
     #expect(warnings.isEmpty, "\(warnings)")
   }
 }

@@ -15,7 +15,7 @@ struct HookSettingsTests {
         { url: 'http://127.0.0.1:8000/message?token=a', tokenFile: '/etc/sensorhub/gotify' }], any: { mqtt: 'alarm/all' } }
       """)
     #expect(hooks.map(\.key) == ["on.any", "on.fence", "on.supply[0]", "on.supply[1]"])
-    #expect(hooks.map(\.events) == [HookEvent.allCases, [.fence], [.supply], [.supply]])
+    #expect(hooks.map(\.events) == [HookEvent.troubles, [.fence], [.supply], [.supply]])
     #expect(hooks[0].topic == "alarm/all")
     #expect(hooks[1].action == .run(["/usr/local/bin/alarm", "--loud"], limit: .seconds(5)))
     #expect(hooks[2].webhook?.origin.description == "https://ntfy.sh" && hooks[2].webhook?.topic == "boat")

@@ -100,11 +100,11 @@ struct HookAlarmsTests {
 
   @Test func `each shutdown is reported, and its end only after one`() {
     var alarms = HookAlarms()
-    let before = alarms.markShutdown(false, of: "meter")
-    let attempts = [alarms.markShutdown(true, of: "meter"), alarms.markShutdown(true, of: "meter")]
+    let before = alarms.mark(.shutdown, false, of: "meter")
+    let attempts = [alarms.mark(.shutdown, true, of: "meter"), alarms.mark(.shutdown, true, of: "meter")]
     // The next run of the hub.
     var next = HookAlarms(raised: alarms.raised)
-    let ends = [next.markShutdown(false, of: "meter"), next.markShutdown(false, of: "meter")]
+    let ends = [next.mark(.shutdown, false, of: "meter"), next.mark(.shutdown, false, of: "meter")]
     #expect(!before && attempts == [true, true] && ends == [true, false])
   }
 

@@ -34,7 +34,11 @@ extension BoardSleepOutput {
       try sleep(plan, settings)
     } catch {
       giveUp(settings)
-      if case .refused(let reason) = error { refused(reason) } else { lookAgain(settings) }
+      if case .refused(let reason) = error { return refused(reason) }
+      // The end of the hub is no reason to stay awake.
+      if state.withLock({ $0.isOver }) { return }
+      write(.notice, "the board stays awake: it is needed again")
+      look()
     }
   }
 
@@ -42,11 +46,6 @@ extension BoardSleepOutput {
     let now = host.now
     act(on: state.withLock { $0.policy?.refused(reason, at: now) ?? [] })
     setAlarm()
-  }
-
-  private func lookAgain(_ settings: BoardSleepSettings) {
-    write(.notice, "the board stays awake: it is needed again")
-    look()
   }
 
   // MARK: The steps

@@ -96,8 +96,13 @@ struct Check: ParsableCommand {
     warnings += BoardWarnings.magneticModel(of: board, at: clinux_realtime_ns())
     warnings += BoardWarnings.budgets(of: board)
     warnings += BoardWarnings.battery(of: board)
+    warnings += BoardWarnings.sleep(of: board)
     warnings += SecretFile.warnings(of: board)
-    if device { warnings += BoardWarnings.devices(of: board, on: machine) }
+    if device {
+      warnings += BoardWarnings.devices(of: board, on: machine)
+      warnings += BoardWarnings.sleep(
+        of: board, on: machine, clock: board.sleep?.rtc.flatMap { RealTimeClock($0).problem })
+    }
     if isElsewhere {
       for file in BoardProblems.missingFiles(of: board) {
         Terminal.standardError("missing on this machine, and needed on the board: \(file)")
@@ -117,6 +122,7 @@ struct Check: ParsableCommand {
     for fence in board.fences { Terminal.standardOutput("  \(describe(fence))") }
     for request in board.requests { Terminal.standardOutput("  request \(request)") }
     if let battery = board.battery { Terminal.standardOutput("  battery \(battery)") }
+    if let sleep = board.sleep { Terminal.standardOutput("  \(sleep)") }
     if let endpoint = board.gpsdEndpoint {
       Terminal.standardOutput(
         "  gpsd protocol on \(endpoint), open to \(endpoint.audience)"

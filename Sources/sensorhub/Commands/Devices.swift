@@ -55,6 +55,7 @@ struct Devices: ParsableCommand {
       return
     }
     for condition in report.conditions ?? [] { say("board file: \(condition.text)") }
+    if let board = report.board { say(board.line) }
     for device in devices {
       say("\(device.id): \(device.title)")
       say(
@@ -173,7 +174,8 @@ struct DeviceTable {
     let troubles = report.troubles.flatMap { name, condition in
       ["\(name): \(condition.headline)"] + (condition.nextStep.map { ["  -> \($0)"] } ?? [])
     }
-    lines = table + (troubles.isEmpty ? [] : [""] + troubles)
+    let notes = troubles + [report.board?.line].compactMap { $0 }
+    lines = table + (notes.isEmpty ? [] : [""] + notes)
   }
 
   private static func row(_ device: DevicesOfHub.Device) -> [String] {
