@@ -22,7 +22,8 @@ struct BoardSleepSettingsTests {
     #expect(command.rtc == nil && command.command == ["/usr/local/bin/wake", "{wake}"])
     #expect(command.keepers == [.gpsd] && command.afterStart == .zero && command.idle == .seconds(60))
     #expect(
-      command.description == "sleep: after 60 s in which nothing needs the board, it is switched off until the next fix; "
+      command.description
+        == "sleep: after 60 s in which nothing needs the board, it is switched off until the next fix; "
         + "/usr/local/bin/wake is told when it must wake; clients of gpsd keep it awake")
     #expect(try board("{ board: 'suspend', rtc: '/sys/class/rtc/rtc1' }").sleep?.rtc == "/sys/class/rtc/rtc1")
     #expect(try board("null").sleep == nil)

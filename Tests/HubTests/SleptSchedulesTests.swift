@@ -8,7 +8,9 @@ import Testing
 struct SleptSchedulesTests {
   private static let schedule = Schedule(every: .seconds(600), within: .seconds(20))
 
-  private static func at(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: seconds * 1_000_000_000) }
+  private static func at(_ seconds: Int64) -> MonotonicInstant {
+    MonotonicInstant(nanoseconds: seconds * 1_000_000_000)
+  }
 
   private func advance(_ plan: inout SchedulePlan, _ seconds: Int64) -> [SchedulePlan.Effect] {
     plan.advance(to: Self.at(seconds), lead: { _, _ in .seconds(5) })

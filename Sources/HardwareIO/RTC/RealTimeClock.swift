@@ -149,7 +149,7 @@ public struct RealTimeClock: WakeClock {
     let reason = "cannot \(action) \(path): \(String(cString: strerror(error)))"
     switch error {
     case EACCES, EPERM:
-      return WakeClockError(reason, nextStep: "the service needs the rights that sensorhub check --device-policy prints")
+      return WakeClockError(reason, nextStep: "the service needs the rights that check --device-policy prints")
     case ENOTTY, EINVAL:
       return WakeClockError(reason, nextStep: problem?.description ?? "this clock may have no alarm")
     default: return WakeClockError(reason)

@@ -1,4 +1,4 @@
-/// What the hub must know after the machine has slept, and the totals of all sleeps.
+/// The data for the time after a sleep of the machine, and the totals of all sleeps.
 public struct BoardSleepMemory: Codable, Equatable, Sendable {
   /// A sleep that has begun. Times are the system clock's, nanoseconds since 1970.
   public struct Sleep: Codable, Equatable, Sendable {
@@ -51,9 +51,9 @@ public struct BoardSleepMemory: Codable, Equatable, Sendable {
 /// Why the machine woke, and how late.
 public struct BoardWake: Equatable, Sendable {
   public enum Cause: Equatable, Sendable {
-    /// The alarm, so many seconds ago.
+    /// The alarm, with the seconds since then.
     case alarm(secondsAgo: Double)
-    /// Something else, so many seconds before the alarm.
+    /// Something else, with the seconds that were left until the alarm.
     case early(seconds: Double)
     /// Something else: the alarm was long ago, and did not wake the machine.
     case missed(secondsAgo: Double)

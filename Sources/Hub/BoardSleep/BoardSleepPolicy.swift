@@ -21,9 +21,9 @@ public struct BoardSleepPolicy: Sendable {
     }
   }
 
-  /// What needs the machine.
+  /// The needs that a decision depends on.
   public struct Situation: Equatable, Sendable {
-    /// What needs it now, as clauses; empty if nothing does.
+    /// The present needs, as clauses; empty if nothing needs the machine.
     public var needs: [String]
     /// `nil` if no further fix is planned.
     public var next: NextFix?

@@ -9,7 +9,7 @@ public struct BoardSleepSettings: Equatable, Sendable {
     case poweroff
   }
 
-  /// What else keeps the machine awake: users who are logged in, and the connected clients of an output, even if they
+  /// Further reasons to stay awake: users who are logged in, and the connected clients of an output, even if they
   /// hold no device.
   public enum Keeper: String, CaseIterable, Sendable {
     case users, gpsd, nmea, signalk, http, mqtt

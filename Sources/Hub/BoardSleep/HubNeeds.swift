@@ -3,7 +3,7 @@ import MonotonicTime
 import Publishing
 
 extension Hub {
-  /// What needs the machine, and the next fix. Reading this wakes nothing.
+  /// The present needs, and the next fix. Reading this wakes nothing.
   public var boardSituation: BoardSleepPolicy.Situation {
     let (isUnderWay, next) = fixPlanner.outlook(by: self)
     var needs = (monitors + leavingMonitors).compactMap { Hub.need(of: $0.changes.value, $0.isWanted()) }

@@ -2,6 +2,7 @@ import Guarding
 import HardwareIO
 import Hub
 import MonotonicTime
+import Publishing
 
 /// One attempt to put the machine to sleep. All methods run on the attempt's own thread.
 extension BoardSleepOutput {
@@ -107,6 +108,7 @@ extension BoardSleepOutput {
           clock: try clock.now(), readBack: try clock.alarm(), least: BoardSleepOutput.leastSeconds)
         if let problem { throw WakeClockError(problem) }
       } catch {
+        clearAlarm(settings)
         throw .refused("\(error)")
       }
     }

@@ -13,7 +13,7 @@ import ServiceLifecycle
 /// take seconds: it checks that the machine would sleep and wake, tells the journal and the hooks, saves all data, sets
 /// the alarm, reads it back, and only then asks logind.
 public final class BoardSleepOutput: Service {
-  /// What an attempt to sleep uses.
+  /// The surroundings that an attempt to sleep uses.
   public struct Surroundings: Sendable {
     /// Opens a real-time clock.
     var clock: @Sendable (String) -> any WakeClock
@@ -119,10 +119,6 @@ public final class BoardSleepOutput: Service {
       state.settings = settings
       state.policy = BoardSleepPolicy(settings, wasWoken: wake?.isByAlarm ?? false, at: now)
       state.hasTold = wake != nil
-    }
-    if settings.sleepsWithoutEnd == false, let rtc = settings.rtc, let problem = surroundings.clock(rtc).problem {
-      write(.warning, "the board will not sleep: \(problem)")
-      state.withLock { $0.said = "\(problem)" }
     }
   }
 

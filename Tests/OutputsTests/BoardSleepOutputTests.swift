@@ -1,0 +1,304 @@
+import Guarding
+import HardwareIO
+import Hub
+import MonotonicTime
+import Publishing
+import Simulation
+import TestSupport
+import Testing
+
+@testable import Outputs
+
+/// How a board sleeps and wakes, with a clock that the test moves, a real-time clock and a logind of its own.
+@Suite(.timeLimit(.minutes(10)))
+struct BoardSleepOutputTests {
+  /// Records the requests, and refuses the first ones.
+  private final class Logind: BoardPower {
+    let requests = Recorder<BoardSleepSettings.Way>()
+    let refusals = Guarded<[ShutdownRefusal]>([])
+    let loggedIn = Guarded<String?>(nil)
+
+    func refusal(of way: BoardSleepSettings.Way) -> ShutdownRefusal? {
+      refusals.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    }
+
+    func begin(_ way: BoardSleepSettings.Way) -> ShutdownRefusal? {
+      requests.append(way)
+      return nil
+    }
+
+    func user() -> String? { loggedIn.withLock { $0 } }
+  }
+
+  /// A real-time clock that is an hour ahead of the system clock.
+  private final class FakeClock: WakeClock {
+    let set = Guarded<Int64?>(nil)
+    let isMissing = Guarded(false)
+    let losesAlarm = Guarded(false)
+    private let system: @Sendable () -> Int64
+
+    init(_ system: @escaping @Sendable () -> Int64) { self.system = system }
+
+    var problem: WakeClockError? {
+      isMissing.withLock { $0 } ? WakeClockError("there is no /dev/rtc0") : nil
+    }
+
+    func now() throws(WakeClockError) -> Int64 { system() / 1_000_000_000 + 3600 }
+    func alarm() throws(WakeClockError) -> Int64? { losesAlarm.withLock { $0 } ? nil : set.withLock { $0 } }
+    func setAlarm(_ instant: Int64?) throws(WakeClockError) { set.withLock { $0 = instant } }
+  }
+
+  private final class Notebook: LogDestination {
+    let entries = Recorder<LogEntry>()
+    func write(_ entry: LogEntry) { entries.append(entry) }
+    var lines: [String] { entries.values.map(\.message) }
+    /// Waits for a line, because lines are written on another thread.
+    func has(_ text: String) -> Bool { entries.waits { $0.contains { $0.message.contains(text) } } }
+  }
+
+  private final class Bench {
+    let clock: ManualClock
+    /// The time asleep, nanoseconds.
+    let slept = Guarded<Int64>(0)
+    let host: HubHost
+    let logind = Logind()
+    let rtc: FakeClock
+    let notebook = Notebook()
+    let hardware = SimulatedHardware()
+    let isConfirmed = Guarded(true)
+    let saves = Recorder<Int>()
+    let fixes = Recorder<MonotonicInstant>()
+    let file: BoardSleepFile
+    let output: BoardSleepOutput
+    let system: @Sendable () -> Int64
+    private var watch: Subscription?
+    private var request: Subscription?
+
+    static let keys = "board: 'suspend', idle: 30, afterStart: 0"
+
+    init(_ keys: String = Bench.keys, folder: TemporaryFolder, from seconds: Int64 = 1201) throws {
+      let clock = ManualClock(now: MonotonicInstant(nanoseconds: seconds * 1_000_000_000))
+      self.clock = clock
+      let slept = self.slept
+      let system: @Sendable () -> Int64 = {
+        1_795_478_400_000_000_000 + clock.now.nanoseconds + slept.withLock { $0 }
+      }
+      self.system = system
+      rtc = FakeClock(system)
+      let text = """
+        { name: 'x', devices: { gps: { driver: 'nmea', port: 'simulated/gps',
+            power: { switch: 'gpio', chip: 'simulated', line: 'gps-power', lingerSeconds: 0 } } },
+          fusion: { devices: [] }, sleep: { \(keys) } }
+        """
+      let machine = Machine(hardware: hardware, clock: clock, systemTime: system)
+      host = HubHost(Hub(board: try Board(json5: Array(text.utf8), file: "test"), on: machine), version: "test")
+      file = BoardSleepFile(path: "\(folder.path)/sleep.json", makeFolder: {})
+      output = BoardSleepOutput(
+        host: host, sink: JournalSink(to: notebook), file: file, power: logind,
+        surroundings: BoardSleepOutput.Surroundings(
+          clock: { [rtc] _ in rtc }, isTimeConfirmed: { [isConfirmed] in isConfirmed.withLock { $0 } },
+          save: { [saves] in saves.append(1) }))
+    }
+
+    /// Begins as the program does: first the sleep, then a request. No receiver is fused, so time runs out for each fix.
+    func begin(requests: Bool = true) {
+      output.begin()
+      if requests {
+        request = host.hub.fixes(on: Schedule(every: .seconds(600), within: .seconds(20))).subscribe(
+          as: "request log", receiveValue: { [fixes] in fixes.append($0.due) })
+      }
+      watch = output.observe()
+      pass(0.1)
+    }
+
+    func pass(_ seconds: Double) { clock.run(until: clock.now + .nanoseconds(Int64(seconds * 1e9))) }
+
+    /// Suspends the machine until the alarm, and some seconds more.
+    func sleep(late: Int64 = 2) throws {
+      let alarm = try #require(rtc.set.withLock { $0 })
+      sleep(for: Double(alarm - 3600 + late) - Double(system()) / 1e9)
+    }
+
+    func sleep(for seconds: Double) {
+      slept.withLock { $0 += Int64(seconds * 1e9) }
+      clock.suspend(for: .nanoseconds(Int64(seconds * 1e9)))
+      pass(0.1)
+    }
+
+    func end() async {
+      watch?.cancel()
+      request?.cancel()
+      host.shutDown()
+      await host.hub.isOff()
+    }
+  }
+
+  private let folder = TemporaryFolder("sleep")
+
+  @Test func `between two fixes the board is suspended, and is awake in time for the next one`() async throws {
+    let bench = try Bench(folder: folder)
+    bench.begin()
+    #expect(bench.logind.requests.values.isEmpty)
+    // The first fix takes 20 s, and the idle time is 30 s.
+    bench.pass(20)
+    #expect(bench.fixes.values.count == 1)
+    bench.pass(29)
+    #expect(bench.logind.requests.values.isEmpty)
+    for cycle in 1...3 {
+      bench.pass(2)
+      #expect(bench.logind.requests.waits { $0.count == cycle })
+      #expect(bench.saves.values.count == cycle)
+      let due = try #require(bench.host.hub.boardSituation.next?.due)
+      let wake = try #require(bench.host.hub.boardSituation.next?.wake)
+      let alarm = try #require(bench.rtc.set.withLock { $0 })
+      // The alarm is early enough for the board and for the receiver.
+      let before = wake - bench.clock.now - .seconds(Double(alarm - 3600) - Double(bench.system()) / 1e9)
+      #expect(before >= .seconds(2) && before < .seconds(12), "\(before)")
+      #expect(bench.file.content?.sleep?.holder == "request log")
+      try bench.sleep()
+      #expect(eventually { bench.file.content?.sleep == nil })
+      let left = try #require(bench.host.hub.boardSituation.next).due - bench.clock.now
+      #expect(left > .zero && left < .seconds(60), "\(left), due \(due)")
+      bench.pass(left.inSeconds + 25)
+      #expect(bench.fixes.values.count == cycle + 1)
+      bench.pass(20)
+    }
+    let report = try #require(bench.host.boardSleep.value)
+    #expect(report.sleepCount == 3 && report.asleepSeconds > 3 * 400, "\(report)")
+    #expect(bench.notebook.has("the board is suspended for 8 min"), "\(bench.notebook.lines)")
+    #expect(bench.notebook.has("the board is awake: its alarm for request log came 2 s ago"), "\(bench.notebook.lines)")
+    await bench.end()
+  }
+
+  @Test func `a refusal is honoured, reported once, and tried again`() async throws {
+    let bench = try Bench(folder: folder)
+    bench.logind.refusals.withLock {
+      $0 = [ShutdownRefusal](repeating: ShutdownRefusal(reason: "apt forbids it: an update"), count: 2)
+    }
+    bench.begin()
+    bench.pass(51)
+    let text = "the board stays awake: apt forbids it: an update"
+    #expect(bench.notebook.has(text))
+    #expect(bench.rtc.set.withLock { $0 } == nil && bench.logind.requests.values.isEmpty)
+    #expect(eventually { bench.logind.refusals.withLock { $0.count } == 1 })
+    #expect(
+      eventually {
+        bench.pass(1)
+        return bench.logind.requests.values.count == 1
+      })
+    #expect(bench.notebook.lines.count { $0 == text } == 1)
+    await bench.end()
+  }
+
+  @Test func `a client keeps the board awake`() async throws {
+    let bench = try Bench(folder: folder)
+    bench.begin()
+    bench.pass(40)
+    let client = bench.host.hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
+    #expect(eventually { bench.hardware.powerLines.level("gps-power") })
+    bench.pass(60)
+    #expect(bench.logind.requests.values.isEmpty)
+    #expect(bench.host.boardSleep.value?.reason.contains("holds gps") == true)
+    client.cancel()
+    #expect(eventually { !bench.hardware.powerLines.level("gps-power") })
+    #expect(
+      eventually {
+        bench.pass(1)
+        return bench.logind.requests.values.count == 1
+      })
+    await bench.end()
+  }
+
+  @Test func `a connected client keeps the board awake if the board file names its output`() async throws {
+    let bench = try Bench(Bench.keys + ", keep: ['gpsd']", folder: folder)
+    bench.host.traffic.gpsd.clientCame()
+    bench.begin()
+    bench.pass(100)
+    #expect(bench.logind.requests.values.isEmpty)
+    #expect(bench.host.boardSleep.value?.reason == "1 client of gpsd")
+    bench.host.traffic.gpsd.clientLeft()
+    bench.pass(31)
+    #expect(bench.logind.requests.waits { $0.count == 1 })
+    await bench.end()
+  }
+
+  @Test func `a board that would not wake does not sleep, and says why`() async throws {
+    func line(_ prepare: (Bench) -> Void, keys: String = Bench.keys, requests: Bool = true) async throws -> String? {
+      let bench = try Bench(keys, folder: folder)
+      prepare(bench)
+      bench.begin(requests: requests)
+      bench.pass(52)
+      let isTold = bench.notebook.has("the board stays awake")
+      #expect(isTold && bench.logind.requests.values.isEmpty && bench.file.content?.sleep == nil)
+      #expect(eventually { bench.rtc.set.withLock { $0 } == nil })
+      let text = bench.notebook.lines.first { $0.hasPrefix("the board stays awake") }
+      await bench.end()
+      return text
+    }
+    #expect(try await line({ $0.isConfirmed.withLock { $0 = false } })?.contains("clock is not confirmed") == true)
+    #expect(try await line({ $0.rtc.isMissing.withLock { $0 = true } })?.hasSuffix("there is no /dev/rtc0") == true)
+    #expect(try await line({ $0.rtc.losesAlarm.withLock { $0 = true } })?.hasSuffix("was set, but is off") == true)
+    #expect(try await line({ $0.logind.loggedIn.withLock { $0 = "pi" } })?.contains("pi is logged in") == true)
+    #expect(try await line({ _ in }, requests: false)?.contains("no fix is due later") == true)
+  }
+
+  @Test func `a board that logind does not suspend stays awake after a minute`() async throws {
+    let bench = try Bench(folder: folder)
+    bench.begin()
+    bench.pass(51)
+    #expect(bench.logind.requests.waits { $0.count == 1 })
+    bench.pass(61)
+    #expect(bench.notebook.has("was not suspended within 60 s"))
+    #expect(eventually { bench.rtc.set.withLock { $0 } == nil && bench.file.content?.sleep == nil })
+    await bench.end()
+  }
+
+  @Test func `something else wakes the board, and it stays awake for a while`() async throws {
+    let bench = try Bench("board: 'suspend', idle: 30, afterStart: 120", folder: folder)
+    bench.begin()
+    bench.pass(121)
+    #expect(bench.logind.requests.waits { $0.count == 1 })
+    bench.sleep(for: 100)
+    #expect(bench.notebook.has("something else woke it"))
+    #expect(eventually { bench.rtc.set.withLock { $0 } == nil })
+    bench.pass(110)
+    #expect(bench.logind.requests.values.count == 1)
+    bench.pass(12)
+    #expect(bench.logind.requests.waits { $0.count == 2 })
+    await bench.end()
+  }
+
+  @Test func `a board that is switched off takes up the schedule when it has booted`() async throws {
+    let keys = "board: 'poweroff', idle: 30, afterStart: 0"
+    let first = try Bench(keys, folder: folder)
+    first.begin()
+    first.pass(51)
+    #expect(first.logind.requests.waits { $0 == [.poweroff] })
+    let sleep = try #require(first.file.content?.sleep)
+    let due = try #require(sleep.dueAt)
+    #expect(due % 600_000_000_000 == 0)
+    #expect(first.notebook.has("is shutting down"))
+    await first.end()
+
+    // The next run begins 20 s after the alarm, with a clock that began again.
+    let second = try Bench(keys, folder: folder, from: 15)
+    let alarmAt = try #require(sleep.alarmAt)
+    second.slept.withLock { $0 += alarmAt + 20_000_000_000 - second.system() }
+    // The real-time clock carries the time over.
+    second.isConfirmed.withLock { $0 = false }
+    second.begin()
+    #expect(second.notebook.has("its alarm for request log came 20 s ago; the fix is due in"))
+    #expect(second.file.content?.wakeTimes.poweroff == [20])
+    let next = try #require(second.host.hub.boardSituation.next)
+    #expect(abs((next.due - second.clock.now).inSeconds - Double(due - second.system()) / 1e9) < 0.01)
+    second.pass((next.due - second.clock.now).inSeconds + 25)
+    #expect(second.fixes.values.count == 1)
+    // The next fix is an interval later.
+    let later = try #require(second.host.hub.boardSituation.next).due
+    #expect(later - next.due == .seconds(600))
+    second.pass(30)
+    #expect(second.logind.requests.waits { $0 == [.poweroff] })
+    #expect(second.file.content?.sleepCount == 1)
+    await second.end()
+  }
+}
