@@ -183,7 +183,7 @@ struct HubService: Sendable {
       : StateFolder.path.map { folder in HookMemory(path: "\(folder)/hooks.json") { try? StateFolder.make(folder) } }
   }
 
-  /// Stores what must be known after the board has slept; `nil` in the same cases as `fenceMemory`.
+  /// Stores the data for the time after a sleep of the board; `nil` in the same cases as `fenceMemory`.
   private var boardSleepFile: BoardSleepFile? {
     fileText == nil || usageHistories?.isFolderTaken == true
       ? nil

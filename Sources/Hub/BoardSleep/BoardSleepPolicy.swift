@@ -180,8 +180,10 @@ public struct BoardSleepPolicy: Sendable {
     return true
   }
 
-  /// Records that the machine could not be put to sleep, or would not wake. It is tried again after a pause.
-  public mutating func refused(_ reason: String, at now: MonotonicInstant) -> [Effect] {
+  /// Records that the machine could not be put to sleep, or would not wake. It is tried again after a pause. Nothing
+  /// happens if the plan was abandoned, or the sleep is over.
+  public mutating func refused(_ plan: Plan, _ reason: String, at now: MonotonicInstant) -> [Effect] {
+    guard phase == .preparing(plan) || phase == .asleep(plan) else { return [] }
     phase = .awake
     retryAt = now + pause
     nextLook = retryAt

@@ -21,8 +21,11 @@ extension BoardSleepOutput {
   /// The shortest time from setting an alarm to the alarm, seconds.
   private static let leastSeconds: Int64 = 5
 
-  func attempt(_ plan: BoardSleepPolicy.Plan) {
-    guard let settings = state.withLock({ $0.isOver ? nil : $0.settings }) else { return }
+  func attempt(_ plan: BoardSleepPolicy.Plan) { attempting.withLock { _ in tryToSleep(plan) } }
+
+  private func tryToSleep(_ plan: BoardSleepPolicy.Plan) {
+    let isCurrent = state.withLock { !$0.isOver && $0.policy?.isPreparing(plan) ?? false }
+    guard isCurrent, let settings = state.withLock({ $0.settings }) else { return }
     do throws(End) {
       try check(plan, settings)
       announce(plan, settings)
@@ -35,7 +38,7 @@ extension BoardSleepOutput {
       try sleep(plan, settings)
     } catch {
       giveUp(settings)
-      if case .refused(let reason) = error { return refused(reason) }
+      if case .refused(let reason) = error { return refused(plan, reason) }
       // The end of the hub is no reason to stay awake.
       if state.withLock({ $0.isOver }) { return }
       write(.notice, "the board stays awake: it is needed again")
@@ -43,9 +46,9 @@ extension BoardSleepOutput {
     }
   }
 
-  func refused(_ reason: String) {
+  func refused(_ plan: BoardSleepPolicy.Plan, _ reason: String) {
     let now = host.now
-    act(on: state.withLock { $0.policy?.refused(reason, at: now) ?? [] })
+    act(on: state.withLock { $0.policy?.refused(plan, reason, at: now) ?? [] })
     setAlarm()
   }
 
@@ -149,10 +152,16 @@ extension BoardSleepOutput {
     guard let settings = state.withLock({ $0.policy?.sleep == plan ? $0.settings : nil }) else { return }
     let seconds = Int(BoardSleepOutput.suspendPatience.inSeconds)
     let error = DetachedThread.start("board sleep") { [self] in
-      giveUp(settings)
-      refused("logind agreed, but the board was not suspended within \(seconds) s: journalctl -b -u systemd-suspend")
+      attempting.withLock { _ in
+        // The machine may have been suspended in the meantime.
+        guard state.withLock({ $0.policy?.sleep == plan }) else { return }
+        giveUp(settings)
+        refused(
+          plan,
+          "logind agreed, but the board was not suspended within \(seconds) s: journalctl -b -u systemd-suspend")
+      }
     }
-    if error != 0 { refused("the board was not suspended within \(seconds) s") }
+    if error != 0 { refused(plan, "the board was not suspended within \(seconds) s") }
   }
 
   // MARK: The way back

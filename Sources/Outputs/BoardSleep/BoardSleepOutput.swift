@@ -57,12 +57,14 @@ public final class BoardSleepOutput: Service {
   /// Set while the machine should be about to suspend.
   let suspendAlarm: Alarm
   private let soon: Guarded<Coalesced?>
-  /// A look applies what it saw before another one sees.
+  /// A look is applied before the next one begins.
   private let looking = Guarded(())
+  /// An attempt undoes its steps before the next one begins.
+  let attempting = Guarded(())
   private let lifetime = Lifetime()
 
   /// - Parameters:
-  ///   - file: keeps what must be known after a sleep; `nil` if nothing is kept
+  ///   - file: keeps the data for the time after a sleep; `nil` if nothing is kept
   public init(
     host: HubHost, sink: JournalSink, file: BoardSleepFile?, power: any BoardPower = LogindPower(),
     surroundings: Surroundings = Surroundings()
@@ -210,7 +212,7 @@ public final class BoardSleepOutput: Service {
       case .abandon: break
       case .prepare(let plan):
         let error = DetachedThread.start("board sleep") { [self] in attempt(plan) }
-        if error != 0 { refused("no thread can be started for it") }
+        if error != 0 { refused(plan, "no thread can be started for it") }
       }
     }
   }
