@@ -56,16 +56,21 @@ struct BoardSleepOutputTests {
     func has(_ text: String) -> Bool { entries.waits { $0.contains { $0.message.contains(text) } } }
   }
 
-  private final class Bench {
-    let clock: ManualClock
+  /// The values that a test sets.
+  private final class Surroundings: Sendable {
     /// The time asleep, nanoseconds.
     let slept = Guarded<Int64>(0)
+    let isConfirmed = Guarded(true)
+  }
+
+  private final class Bench {
+    let clock: ManualClock
+    let surroundings = Surroundings()
     let host: HubHost
     let logind = Logind()
     let rtc: FakeClock
     let notebook = Notebook()
     let hardware = SimulatedHardware()
-    let isConfirmed = Guarded(true)
     let saves = Recorder<Int>()
     let fixes = Recorder<MonotonicInstant>()
     let file: BoardSleepFile
@@ -79,9 +84,9 @@ struct BoardSleepOutputTests {
     init(_ keys: String = Bench.keys, folder: TemporaryFolder, from seconds: Int64 = 1201) throws {
       let clock = ManualClock(now: MonotonicInstant(nanoseconds: seconds * 1_000_000_000))
       self.clock = clock
-      let slept = self.slept
+      let surroundings = self.surroundings
       let system: @Sendable () -> Int64 = {
-        1_795_478_400_000_000_000 + clock.now.nanoseconds + slept.withLock { $0 }
+        1_795_478_400_000_000_000 + clock.now.nanoseconds + surroundings.slept.withLock { $0 }
       }
       self.system = system
       rtc = FakeClock(system)
@@ -96,7 +101,7 @@ struct BoardSleepOutputTests {
       output = BoardSleepOutput(
         host: host, sink: JournalSink(to: notebook), file: file, power: logind,
         surroundings: BoardSleepOutput.Surroundings(
-          clock: { [rtc] _ in rtc }, isTimeConfirmed: { [isConfirmed] in isConfirmed.withLock { $0 } },
+          clock: { [rtc] _ in rtc }, isTimeConfirmed: { surroundings.isConfirmed.withLock { $0 } },
           save: { [saves] in saves.append(1) }))
     }
 
@@ -120,7 +125,7 @@ struct BoardSleepOutputTests {
     }
 
     func sleep(for seconds: Double) {
-      slept.withLock { $0 += Int64(seconds * 1e9) }
+      surroundings.slept.withLock { $0 += Int64(seconds * 1e9) }
       clock.suspend(for: .nanoseconds(Int64(seconds * 1e9)))
       pass(0.1)
     }
@@ -235,7 +240,7 @@ struct BoardSleepOutputTests {
       await bench.end()
       return text
     }
-    #expect(try await line({ $0.isConfirmed.withLock { $0 = false } })?.contains("clock is not confirmed") == true)
+    #expect(try await line({ $0.surroundings.isConfirmed.withLock { $0 = false } })?.contains("clock is not confirmed") == true)
     #expect(try await line({ $0.rtc.isMissing.withLock { $0 = true } })?.hasSuffix("there is no /dev/rtc0") == true)
     #expect(try await line({ $0.rtc.losesAlarm.withLock { $0 = true } })?.hasSuffix("was set, but is off") == true)
     #expect(try await line({ $0.logind.loggedIn.withLock { $0 = "pi" } })?.contains("pi is logged in") == true)
@@ -283,9 +288,9 @@ struct BoardSleepOutputTests {
     // The next run begins 20 s after the alarm, with a clock that began again.
     let second = try Bench(keys, folder: folder, from: 15)
     let alarmAt = try #require(sleep.alarmAt)
-    second.slept.withLock { $0 += alarmAt + 20_000_000_000 - second.system() }
+    second.surroundings.slept.withLock { $0 += alarmAt + 20_000_000_000 - second.system() }
     // The real-time clock carries the time over.
-    second.isConfirmed.withLock { $0 = false }
+    second.surroundings.isConfirmed.withLock { $0 = false }
     second.begin()
     #expect(second.notebook.has("its alarm for request log came 20 s ago; the fix is due in"))
     #expect(second.file.content?.wakeTimes.poweroff == [20])
