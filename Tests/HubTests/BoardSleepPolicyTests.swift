@@ -201,7 +201,7 @@ struct BoardSleepPolicyTests {
     var times = BoardWakeTimes()
     #expect(times.lead(.suspend) == 10 && times.lead(.poweroff) == 90)
     for seconds in [20.0, 21, 22, 21] { times.add(seconds, .poweroff) }
-    #expect(times.lead(.poweroff) == 22 + 0.5 + 2)
+    #expect(times.lead(.poweroff) == 24.5)
     #expect(times.lead(.suspend) == 10)
     times.add(5000, .poweroff)
     times.add(-1, .poweroff)

@@ -157,7 +157,9 @@ struct BoardSleepOutputTests {
       let wake = try #require(bench.host.hub.boardSituation.next?.wake)
       let alarm = try #require(bench.rtc.set.withLock { $0 })
       // The alarm is early enough for the board and for the receiver.
-      let before = wake - bench.clock.now - .seconds(Double(alarm - 3600) - Double(bench.system()) / 1e9)
+      let untilAlarm = (alarm - 3600) * 1_000_000_000 - bench.system()
+      let untilWake = wake - bench.clock.now
+      let before = untilWake - .nanoseconds(untilAlarm)
       #expect(before >= .seconds(2) && before < .seconds(12), "\(before)")
       #expect(bench.file.content?.sleep?.holder == "request log")
       try bench.sleep()
@@ -228,8 +230,8 @@ struct BoardSleepOutputTests {
   }
 
   @Test func `a board that would not wake does not sleep, and says why`() async throws {
-    func line(_ prepare: (Bench) -> Void, keys: String = Bench.keys, requests: Bool = true) async throws -> String? {
-      let bench = try Bench(keys, folder: folder)
+    func line(_ prepare: (Bench) -> Void, requests: Bool = true) async throws -> String? {
+      let bench = try Bench(folder: folder)
       prepare(bench)
       bench.begin(requests: requests)
       bench.pass(52)
@@ -240,11 +242,16 @@ struct BoardSleepOutputTests {
       await bench.end()
       return text
     }
-    #expect(try await line({ $0.surroundings.isConfirmed.withLock { $0 = false } })?.contains("clock is not confirmed") == true)
-    #expect(try await line({ $0.rtc.isMissing.withLock { $0 = true } })?.hasSuffix("there is no /dev/rtc0") == true)
-    #expect(try await line({ $0.rtc.losesAlarm.withLock { $0 = true } })?.hasSuffix("was set, but is off") == true)
-    #expect(try await line({ $0.logind.loggedIn.withLock { $0 = "pi" } })?.contains("pi is logged in") == true)
-    #expect(try await line({ _ in }, requests: false)?.contains("no fix is due later") == true)
+    let unconfirmed = try await line { bench in bench.surroundings.isConfirmed.withLock { $0 = false } }
+    #expect(unconfirmed?.contains("clock is not confirmed") == true)
+    let missing = try await line { bench in bench.rtc.isMissing.withLock { $0 = true } }
+    #expect(missing?.hasSuffix("there is no /dev/rtc0") == true)
+    let lost = try await line { bench in bench.rtc.losesAlarm.withLock { $0 = true } }
+    #expect(lost?.hasSuffix("was set, but is off") == true)
+    let user = try await line { bench in bench.logind.loggedIn.withLock { $0 = "pi" } }
+    #expect(user?.contains("pi is logged in") == true)
+    let endless = try await line({ _ in }, requests: false)
+    #expect(endless?.contains("no fix is due later") == true)
   }
 
   @Test func `a board that logind does not suspend stays awake after a minute`() async throws {
@@ -295,7 +302,9 @@ struct BoardSleepOutputTests {
     #expect(second.notebook.has("its alarm for request log came 20 s ago; the fix is due in"))
     #expect(second.file.content?.wakeTimes.poweroff == [20])
     let next = try #require(second.host.hub.boardSituation.next)
-    #expect(abs((next.due - second.clock.now).inSeconds - Double(due - second.system()) / 1e9) < 0.01)
+    let untilDue = next.due - second.clock.now
+    let left = due - second.system()
+    #expect(abs(untilDue.inNanoseconds - left) < 10_000_000)
     second.pass((next.due - second.clock.now).inSeconds + 25)
     #expect(second.fixes.values.count == 1)
     // The next fix is an interval later.
