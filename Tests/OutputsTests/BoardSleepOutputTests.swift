@@ -173,7 +173,7 @@ struct BoardSleepOutputTests {
     let report = try #require(bench.host.boardSleep.value)
     #expect(report.sleepCount == 3 && report.asleepSeconds > 3 * 400, "\(report)")
     #expect(bench.notebook.has("the board is suspended for 8 min"), "\(bench.notebook.lines)")
-    #expect(bench.notebook.has("the board is awake: its alarm for request log came 2 s ago"), "\(bench.notebook.lines)")
+    #expect(bench.notebook.has("the board is awake: its alarm for request log came"), "\(bench.notebook.lines)")
     await bench.end()
   }
 
