@@ -101,7 +101,7 @@ struct BoardSleepOutputTests {
       output = BoardSleepOutput(
         host: host, sink: JournalSink(to: notebook), file: file, power: logind,
         surroundings: BoardSleepOutput.Surroundings(
-          clock: { [rtc] _ in rtc }, isTimeConfirmed: { surroundings.isConfirmed.withLock { $0 } },
+          clock: { [rtc] _ in rtc }, isTimeConfirmed: { _ in surroundings.isConfirmed.withLock { $0 } },
           save: { [saves] in saves.append(1) }))
     }
 

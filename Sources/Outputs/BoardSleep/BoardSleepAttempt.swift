@@ -69,7 +69,7 @@ extension BoardSleepOutput {
       if let problem = clock.problem { throw .refused("\(problem)") }
       let now: Int64
       do throws(WakeClockError) { now = try clock.now() } catch { throw .refused("\(error)") }
-      if surroundings.isTimeConfirmed?() ?? host.hub.isTimeConfirmed {
+      if surroundings.isTimeConfirmed(host.hub) {
         state.withLock { $0.memory.trust = ClockTrust(system: system, clock: now) }
       }
     }

@@ -17,14 +17,14 @@ public final class BoardSleepOutput: Service {
   public struct Surroundings: Sendable {
     /// Opens a real-time clock.
     var clock: @Sendable (String) -> any WakeClock
-    /// Whether a receiver or a time server confirms the time; `nil` to ask the hub.
-    var isTimeConfirmed: (@Sendable () -> Bool)?
+    /// Whether a receiver or a time server confirms the time.
+    var isTimeConfirmed: @Sendable (Hub) -> Bool
     /// Saves data that is otherwise written later. Waits for the disk.
     var save: @Sendable () -> Void
 
     public init(
       clock: @escaping @Sendable (String) -> any WakeClock = { RealTimeClock($0) },
-      isTimeConfirmed: (@Sendable () -> Bool)? = nil, save: @escaping @Sendable () -> Void = {}
+      isTimeConfirmed: @escaping @Sendable (Hub) -> Bool = { $0.isTimeConfirmed }, save: @escaping @Sendable () -> Void = {}
     ) {
       self.clock = clock
       self.isTimeConfirmed = isTimeConfirmed
@@ -126,7 +126,7 @@ public final class BoardSleepOutput: Service {
 
   /// Whether the time is confirmed, or the real-time clock has carried it over a sleep.
   func isTimeCertain(_ settings: BoardSleepSettings, _ memory: BoardSleepMemory, _ system: Int64) -> Bool {
-    if surroundings.isTimeConfirmed?() ?? host.hub.isTimeConfirmed { return true }
+    if surroundings.isTimeConfirmed(host.hub) { return true }
     guard let rtc = settings.rtc, let trust = memory.trust, let now = try? surroundings.clock(rtc).now() else {
       return false
     }
