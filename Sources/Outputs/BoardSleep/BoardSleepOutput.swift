@@ -24,7 +24,8 @@ public final class BoardSleepOutput: Service {
 
     public init(
       clock: @escaping @Sendable (String) -> any WakeClock = { RealTimeClock($0) },
-      isTimeConfirmed: @escaping @Sendable (Hub) -> Bool = { $0.isTimeConfirmed }, save: @escaping @Sendable () -> Void = {}
+      isTimeConfirmed: @escaping @Sendable (Hub) -> Bool = { $0.isTimeConfirmed },
+      save: @escaping @Sendable () -> Void = {}
     ) {
       self.clock = clock
       self.isTimeConfirmed = isTimeConfirmed
