@@ -50,7 +50,10 @@ extension HardwareInTheLoop {
       let lines = change == .imu ? [VirtualBoard.gpsPower] : [VirtualBoard.gpsPower, VirtualBoard.imuPower]
       let requests = try LineRequests(of: board.chip.path, lines: [VirtualBoard.gpsPower, VirtualBoard.imuPower])
       let subscriber = Subscriber(hub)
-      let isTracking = { (ids: [String]) in ids.allSatisfy { hub.devicesNow[$0].power == "tracking" } }
+      let isTracking = { (ids: [String]) in
+        let devices = hub.devicesNow.devices
+        return ids.allSatisfy { id in devices.contains { $0.id == id && $0.power == "tracking" } }
+      }
       let changed = change == .imu ? "imu" : "baro"
       #expect(eventually { isTracking(kept + [changed]) }, "\(states(hub))")
       // Nothing that has happened until now counts.
@@ -63,7 +66,7 @@ extension HardwareInTheLoop {
         HubProcess.write(boardFile(change, round), to: hub.boardFile)
         hub.program.send(SIGHUP)
         let isReloaded = eventually(within: .seconds(30)) {
-          hub.program.standardError.ranges(of: "reloaded").count >= round
+          hub.program.standardError.ranges(of: "' reloaded\n").count >= round
         }
         #expect(isReloaded, "round \(round): \(hub.program.standardError.suffix(2000))")
         if !isReloaded { break }
