@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HardwareIO
 import Hub
 import MonotonicTime
 import Simulation
@@ -28,13 +29,16 @@ import Testing
     return SimulatedHardware(receiver: receiver, world: world)
   }
 
-  @Test func `leaving and returning are on the event stream and in the journal`() async throws {
-    let hub = try ServedHub(board: board(Self.start), on: quickVehicle)
+  @Test func `leaving and returning are on the event stream and in the journal, and a hook is told`() async throws {
+    let folder = TemporaryFolder("fence-hook")
+    let notices = folder.path + "/notices"
+    let hook = ", on: { fence: { run: [\"/bin/sh\", \"-c\", \"cat >> \(notices)\"] } }"
+    let hub = try ServedHub(board: board(Self.start, hook), on: quickVehicle)
     let client = web.events("only=fence")
     #expect(client.receives(#""name":"start","state":"#), "\(client.text)")
     #expect(client.text.contains("event: fence"), "\(client.text)")
-    for (event, state, line) in [
-      ("leave", "outside", "fence start: left, "), ("enter", "inside", "fence start: entered, "),
+    for (event, state, line, change) in [
+      ("leave", "outside", "fence start: left, ", "left"), ("enter", "inside", "fence start: entered, ", "returned"),
     ] {
       let isReported = client.receives { text in
         text.split(separator: "\n").contains {
@@ -44,7 +48,14 @@ import Testing
       }
       #expect(isReported, "\(client.text)")
       #expect(hub.log.waits { $0.contains { $0.hasPrefix(line) } }, "\(hub.log.values)")
+      #expect(hub.logs("hook on.fence: delivered SIMULATED: test: fence start \(change)"), "\(hub.log.values)")
     }
+    let told = String(decoding: try Files.bytes(of: notices, limit: 1 << 16), as: UTF8.self)
+    for change in [#""left","active":true"#, #""returned","active":false"#] {
+      let notice = #""event":"fence","change":\#(change),"subject":"start","hub":"test","mark":"SIMULATED","#
+      #expect(told.contains(notice), "\(told)")
+    }
+    #expect(told.contains(#""message":"fence start: "#) && told.contains(" m beyond the edge, at "), "\(told)")
     // The client gets no states and wakes nothing as an observer. Only the fence holds the receiver.
     #expect(!client.text.contains(#""class":"STATE""#))
     #expect(try hub.device("imu").wakes == 0)

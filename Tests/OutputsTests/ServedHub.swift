@@ -55,10 +55,12 @@ final class ServedHub: Sendable {
     let datagrams = NMEADatagramOutput(host: host, sink: sink)
     let corrections = CorrectionsOutput(host: host, sink: sink)
     let (fences, requests) = (FenceOutput(host: host, sink: sink), StandingRequestOutput(host: host))
+    // Tests that run as root have hooks too.
+    let hooks = HookOutput(host: host, sink: sink, isRoot: false)
     services = [
       Task { try await server.run() }, Task { try await journal.run() }, Task { try await web.run() },
       Task { try await datagrams.run() }, Task { try await corrections.run() }, Task { try await fences.run() },
-      Task { try await requests.run() },
+      Task { try await requests.run() }, Task { try await hooks.run() },
     ]
     // Clients find the Unix sockets and the stream ports at once. The web port opens later.
     if hub.board.http != nil { #expect(logs("dashboard on")) }
