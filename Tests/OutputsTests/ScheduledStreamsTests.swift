@@ -29,7 +29,9 @@ import Testing
     #expect(try hub.device("imu").wakes == 0)
     #expect(web.ask("GET", "/devices").body.contains(#""schedules":[{"holder":"web 127.0.0.1:"#))
     client.leave()
-    #expect(client.waitsForEnd())
+    // No publisher reports that a schedule has ended.
+    #expect(try eventually { try hub.device("gps").schedules.isEmpty })
+    #expect(try hub.device("gps").wakes == 1)
     await hub.end()
   }
 
