@@ -73,10 +73,13 @@ import Testing
     let hub = try hub()
     let client = WireClient(port: gpsd)
     client.send("?WATCH={\"enable\":true}")
-    // The watch without reports keeps the devices awake until they have a position, which this client shows.
+    // The watch without reports wakes the devices. Another client shows when they have a position.
+    #expect(hub.shows("gps", .settling, .acquiring, .tracking))
     let other = watcher()
     #expect(other.receives("\"lat\":") && other.receives("\"class\":\"SKY\""))
+    #expect(try hub.device("gps").holders.count == 2)
     other.leave()
+    #expect(hub.shows("gps") { $0.holders.count == 1 })
     client.send("?POLL;")
     #expect(client.receives("\"active\":1,\"tpv\":[{\"class\":\"TPV\""), "\(client.text)")
     #expect(client.receives("\"sky\":[{\"class\":\"SKY\""), "\(client.text)")
