@@ -71,15 +71,24 @@ public final class ManualClock: MonotonicTimeSource {
     }
   }
 
-  /// Returns once at least `count` actions wait for their time.
+  /// Returns once at least `count` actions wait for their time, or the task is cancelled, as by a test's time limit.
   public func sleepers(_ count: Int) async {
-    await withUnsafeContinuation { continuation in
-      let isReached = state.withLock { state in
-        if state.waiting.count >= count { return true }
-        state.observers.append((count, continuation))
-        return false
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        let isReached = state.withLock { state in
+          if state.waiting.count >= count || Task.isCancelled { return true }
+          state.observers.append((count, continuation))
+          return false
+        }
+        if isReached { continuation.resume() }
       }
-      if isReached { continuation.resume() }
+    } onCancel: {
+      // The clock of a test has no other tasks.
+      let observers = state.withLock { state in
+        defer { state.observers = [] }
+        return state.observers
+      }
+      for observer in observers { observer.continuation.resume() }
     }
   }
 
