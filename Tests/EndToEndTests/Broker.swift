@@ -78,12 +78,6 @@ final class Broker {
       path: "/usr/bin/mosquitto_sub")
   }
 
-  /// Whether published messages reach a listener, tried with a message without other use.
-  func sees(_ listener: Program, on topic: String) -> Bool {
-    publish(topic, "seen", retained: false)
-    return listener.standardOutput.contains(" seen")
-  }
-
   /// A subscriber that gets all messages from now on: the broker has confirmed its subscriptions.
   func joinedListener(_ topics: [String], _ options: [String] = []) -> Program {
     hasEnd = hasEnd || publish(Broker.end, "end")

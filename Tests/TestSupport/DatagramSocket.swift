@@ -18,16 +18,11 @@ public final class DatagramSocket {
     precondition(result == 0, "cannot bind \(path): \(String(cString: strerror(errno)))")
   }
 
-  /// Receives the datagrams for a port of this machine, or for a group on its loopback interface.
-  public init(port: UInt16, group: [UInt8]? = nil) {
+  /// Receives the datagrams for a port of this machine.
+  public init(port: UInt16) {
     descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    let result = clinux_bind_tcp(descriptor, group ?? [127, 0, 0, 1], 4, port)
+    let result = clinux_bind_tcp(descriptor, [127, 0, 0, 1], 4, port)
     precondition(result == 0, "cannot bind \(port): \(String(cString: strerror(errno)))")
-    guard let group else { return }
-    // The structure contains the group, and then the interface's address.
-    let membership = group + [127, 0, 0, 1]
-    let joined = setsockopt(descriptor, Int32(IPPROTO_IP), IP_ADD_MEMBERSHIP, membership, socklen_t(membership.count))
-    precondition(joined == 0, "cannot join \(group): \(String(cString: strerror(errno)))")
   }
 
   deinit { close(descriptor) }
