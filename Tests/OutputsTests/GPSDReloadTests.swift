@@ -54,8 +54,9 @@ import Testing
         devices: { gps: { driver: "nmea", port: "simulated/gps", power: { switch: "gpio", chip: "simulated", line: "gps-power", lingerSeconds: 0.2 } } } }
       """)
     #expect(client.receives("The board has no simulated/i2c any more"), "\(client.text)")
-    #expect(hub.shows("gps", .off))
-    #expect(hub.hub.devices.allSatisfy { $0.holders.isEmpty })
+    // The watch does not move to another device, and the one that has left is off.
+    #expect(hub.hasWokenNothing && hub.hub.devices.allSatisfy { $0.holders.isEmpty })
+    #expect(hub.logs("imu: off ("), "\(hub.log.values)")
     client.forget()
     client.watch()
     #expect(client.reads { client.reports("TPV").contains { $0.mode == 3 } })
