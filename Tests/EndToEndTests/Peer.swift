@@ -1,14 +1,11 @@
 import CLinux
 import Glibc
-import MonotonicTime
 import TestSupport
 
 /// A client that connects from a chosen address of this machine, as if from another machine. It has no thread of its
 /// own, because there may be a thousand: it reads while the test waits for bytes.
 final class Peer {
-  private let descriptor: Int32
-  private var received: [UInt8] = []
-  private var hasEnded = false
+  private let client: WireClient
 
   /// Waits until a server listens: the hub opens its ports one after the other, and some of them after its start
   /// message.
@@ -24,7 +21,7 @@ final class Peer {
       return false
     }
     precondition(isConnected, "cannot connect: \(String(cString: strerror(error)))")
-    descriptor = connected
+    client = WireClient(connected)
   }
 
   private static func connect(_ socket: Int32, to port: UInt16) -> Bool {
@@ -39,81 +36,41 @@ final class Peer {
     }
   }
 
-  deinit { close(descriptor) }
-
   /// Disconnects.
-  func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  func leave() { client.leave() }
 
   /// Forgets the bytes that have arrived.
-  func forget() {
-    look()
-    received = []
-  }
+  func forget() { client.forget() }
 
+  /// Sends the bytes that the other end accepts at once. The rest is lost.
   func send(_ text: String) { send(Array(text.utf8)) }
 
-  func send(_ bytes: [UInt8]) {
-    _ = clinux_send_now(descriptor, bytes, bytes.count)
-  }
+  func send(_ bytes: [UInt8]) { client.sendNow(bytes) }
 
   /// Everything received so far.
   var text: String {
-    look()
-    return String(decoding: received, as: UTF8.self)
+    client.takeArrived()
+    return client.text
   }
 
   /// Waits until `text` has arrived. Returns false if the other end closes first.
-  func receives(_ text: String) -> Bool {
-    let mark = Array(text.utf8)
-    return reads { received.firstRange(of: mark) != nil }
-  }
+  func receives(_ text: String) -> Bool { client.receives(text) }
 
   /// Reads until the received text meets a condition. Returns false if the other end closes first, or after a limit that
   /// only keeps a failing test from waiting for ever.
-  func reads(until isMet: () -> Bool) -> Bool {
-    let clock = MonotonicClock()
-    let deadline = clock.now + .seconds(180)
-    look()
-    while !isMet() {
-      let rest = deadline - clock.now
-      guard !hasEnded, rest > .zero else { return false }
-      var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      _ = poll(&event, 1, Int32(rest.components.seconds * 1000 + 1))
-      look()
-    }
-    return true
-  }
+  func reads(until isMet: () -> Bool) -> Bool { client.reads(until: isMet) }
 
   /// Reads until the other end closes. Returns false after the limit.
-  func waitsForEnd() -> Bool {
-    _ = reads { false }
-    return hasEnded
-  }
+  func waitsForEnd() -> Bool { client.waitsForEnd() }
 
   /// The number of complete lines that have arrived.
   var lineCount: Int {
-    look()
-    return received.count { $0 == 10 }
+    client.takeArrived()
+    return client.lineCount
   }
 
   /// Whether the other end has not closed the connection.
-  var isOpen: Bool {
-    look()
-    return !hasEnded
-  }
-
-  private func look() {
-    var chunk = [UInt8](repeating: 0, count: 16384)
-    while !hasEnded {
-      let count = clinux_receive_now(descriptor, &chunk, chunk.count)
-      if count > 0 {
-        received += chunk[..<count]
-      } else {
-        hasEnded = count == 0 || errno != EAGAIN && errno != EINTR
-        return
-      }
-    }
-  }
+  var isOpen: Bool { client.isOpen }
 
   /// Raises this process's limit of open files for crowds, several of which may run at a time. The usual limit is 1024.
   static func allowCrowds() {
