@@ -134,4 +134,24 @@ struct BatteryTests {
     hub.shutDown()
     await hub.isOff()
   }
+
+  @Test func `regular measurements of the battery do not keep the board awake, and a client of the monitor does`()
+    async throws
+  {
+    let hub = Hub(board: try board(settings), hardware: SimulatedHardware())
+    hub.battery.begin(on: hub)
+    #expect(eventually { hub.battery.level == .normal })
+    #expect(eventually { status(hub)?.power == .asleep })
+    let needs = Recorder<[String]>()
+    let watch = hub.observeBoardSituation { needs.append(hub.boardSituation.needs) }
+    let wakes = status(hub)?.wakes ?? 0
+    #expect(eventually { (status(hub)?.wakes ?? 0) > wakes && status(hub)?.power == .asleep })
+    #expect(needs.values.allSatisfy(\.isEmpty), "\(needs.values)")
+    watch.cancel()
+    let client = hub.powerLease(of: "meter").subscribe(as: "test", receiveValue: { _ in })
+    #expect(hub.boardSituation.needs == ["test holds meter"])
+    client.cancel()
+    hub.shutDown()
+    await hub.isOff()
+  }
 }

@@ -44,6 +44,8 @@ public final class BatteryMonitor: Sendable {
   /// An older sample is not the present voltage.
   private static let stale = Duration.seconds(5)
 
+  static let holder = Holder("battery", purpose: .schedule)
+
   public let events = Subject<Event, Never>()
   private let clock: any MonotonicTimeSource
   private let alarm: Alarm
@@ -63,6 +65,9 @@ public final class BatteryMonitor: Sendable {
 
   /// The present level; `nil` while it is unknown, and without a battery.
   public var level: BatteryPolicy.Level? { state.withLock { $0.watch?.policy.level } }
+
+  /// Whether the present samples may change the level. This lasts at most as long as the battery's `grace`.
+  var isDeciding: Bool { state.withLock { $0.watch?.policy.isDeciding ?? false } }
 
   /// Whether the board must still shut down.
   public var mustShutDown: Bool { state.withLock { $0.watch?.policy.mustShutDown ?? false } }
@@ -132,7 +137,7 @@ public final class BatteryMonitor: Sendable {
       })
     else { return setAlarm() }
     let lease = reader.readings.subscribe(
-      as: Holder("battery", purpose: .schedule), receiveValue: { [weak self] in self?.receive($0, number) })
+      as: BatteryMonitor.holder, receiveValue: { [weak self] in self?.receive($0, number) })
     let isUnused = state.withLock { state in
       guard state.watch?.number == number, state.watch?.lease == nil, case .sample = state.watch?.policy.next else {
         return true

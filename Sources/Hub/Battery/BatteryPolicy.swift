@@ -74,6 +74,9 @@ public struct BatteryPolicy: Sendable {
     return settings.criticalVolts == nil ? settings.steps.count : min(rank, settings.steps.count)
   }
 
+  /// Whether samples may change the level before the monitor rests. A monitor that has given no sample decides nothing.
+  public var isDeciding: Bool { trend != nil || rank == nil && sampleAt != nil }
+
   /// Whether the board must shut down. A battery that is being charged keeps the board on.
   public var mustShutDown: Bool { level == .critical && !isCharging }
 
@@ -100,8 +103,7 @@ public struct BatteryPolicy: Sendable {
       // Until the caller reports a refusal, or the board is off.
       retryAt = now + pause
     }
-    let isUndecided = rank == nil || trend != nil
-    next = isUndecided ? .sample(until: now + BatteryPolicy.patience) : .rest(until: now + settings.every)
+    next = isDeciding ? .sample(until: now + BatteryPolicy.patience) : .rest(until: now + settings.every)
     return effects
   }
 

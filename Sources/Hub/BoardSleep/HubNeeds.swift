@@ -6,15 +6,26 @@ extension Hub {
   /// The present needs, and the next fix. Reading this wakes nothing.
   public var boardSituation: BoardSleepPolicy.Situation {
     let (isUnderWay, next) = fixPlanner.outlook(by: self)
-    var needs = (monitors + leavingMonitors).compactMap { Hub.need(of: $0.changes.value, $0.isWanted()) }
+    let battery = board.battery?.monitor
+    let restsForBattery = !self.battery.isDeciding
+    var needs = (monitors + leavingMonitors).compactMap { monitor in
+      let status = monitor.changes.value
+      // The regular measurements of the battery would otherwise begin the idle time again and again.
+      if status.id == battery, restsForBattery {
+        return Hub.need(of: status, isWanted: monitor.isWanted { $0.id != BatteryMonitor.holder.id }, isAlone: true)
+      }
+      return Hub.need(of: status, isWanted: monitor.isWanted(), isAlone: false)
+    }
     if isUnderWay, needs.isEmpty { needs.append("a fix waits for its time") }
     return BoardSleepPolicy.Situation(needs: needs, next: next)
   }
 
-  private static func need(of status: DeviceStatus, _ isWanted: Bool) -> String? {
+  /// - Parameter isAlone: whether only `isWanted` counts, and not that the device works
+  private static func need(of status: DeviceStatus, isWanted: Bool, isAlone: Bool) -> String? {
     if isWanted {
       return "\(status.holders.first ?? "a client") holds \(status.id)"
     }
+    if isAlone { return nil }
     return status.power.isWorking ? "\(status.id) is \(status.power.rawValue)" : nil
   }
 
