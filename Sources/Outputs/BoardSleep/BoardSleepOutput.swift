@@ -94,8 +94,13 @@ public final class BoardSleepOutput: Service {
   /// Reads why the machine was asleep, and takes up the schedule. Call this before clients and requests begin. Waits for
   /// the disk and the real-time clock.
   public func begin() {
-    guard let settings = host.hub.board.sleep else { return }
     var memory = file?.content ?? BoardSleepMemory()
+    guard let settings = host.hub.board.sleep else {
+      // A later board file may have the section. The totals continue then.
+      memory.sleep = nil
+      let kept = memory
+      return state.withLock { $0.memory = kept }
+    }
     var wake: BoardWake?
     var isCertain = false
     if let sleep = memory.sleep {
@@ -110,6 +115,8 @@ public final class BoardSleepOutput: Service {
         write(.warning, "the board is awake: how long it slept\(holder) is unknown, because its clock is not confirmed")
       }
       file?.keep(memory)
+      // The alarm may still come, and would start a board that a person has switched off.
+      if wake?.isByAlarm != true { clearAlarm(settings) }
     }
     if settings.way == .poweroff, isCertain || isTimeCertain(settings, memory, host.hub.machine.systemTime()) {
       host.hub.takeUpSchedule(secondsUntilDue: wake.flatMap { $0.isByAlarm ? $0.secondsUntilDue : nil })
@@ -121,7 +128,8 @@ public final class BoardSleepOutput: Service {
       state.memory = kept
       state.settings = settings
       state.policy = BoardSleepPolicy(settings, wasWoken: wake?.isByAlarm ?? false, at: now)
-      state.hasTold = wake != nil
+      // The hooks know whether they were told of a sleep, also if its length is unknown or the hub ended before it.
+      state.hasTold = true
     }
   }
 
