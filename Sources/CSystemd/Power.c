@@ -99,11 +99,15 @@ int csystemd_power(int action, char *refusal, size_t size) { return power(action
 
 int csystemd_can_power(int action, char *refusal, size_t size) { return power(action, 0, refusal, size); }
 
+// Since systemd 256 the sessions of root, and those without a manager of the user's services, have classes of their own:
+// "user-early", "user-light", "user-early-light".
+int csystemd_is_user_class(const char *name) { return !strcmp(name, "user") || !strncmp(name, "user-", 5); }
+
 // Whether a session is one of a user at a terminal, a screen or a network connection. Others are those of login screens
 // and of services.
 static int is_of_user(const char *session) {
   char *class = NULL, *state = NULL;
-  int is_user = sd_session_get_class(session, &class) >= 0 && !strcmp(class, "user");
+  int is_user = sd_session_get_class(session, &class) >= 0 && csystemd_is_user_class(class);
   if (is_user && sd_session_get_state(session, &state) >= 0) is_user = strcmp(state, "closing") != 0;
   free(class);
   free(state);

@@ -53,6 +53,9 @@ int csystemd_power(int action, char *refusal, size_t size);
 /// and -EOPNOTSUPP if the machine cannot do this.
 int csystemd_can_power(int action, char *refusal, size_t size);
 
+/// Whether a session of this class (sd_session_get_class(3)) is a user's. Returns 1 or 0.
+int csystemd_is_user_class(const char *name);
+
 /// Finds a user who is logged in, other than in a session of the machine's own. Returns 1 with the name, 0 if there is
 /// none or no logind, or a negative errno.
 int csystemd_logged_in(char *name, size_t size);

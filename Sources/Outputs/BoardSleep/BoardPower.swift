@@ -31,6 +31,9 @@ public struct LogindPower: BoardPower {
     return Text.printable(String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
   }
 
+  /// Whether a session of this class is a user's.
+  static func isUser(sessionClass: String) -> Bool { csystemd_is_user_class(sessionClass) == 1 }
+
   private static func action(_ way: BoardSleepSettings.Way) -> Int32 {
     switch way {
     case .suspend: Int32(CSYSTEMD_SUSPEND)
