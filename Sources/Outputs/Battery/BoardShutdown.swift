@@ -15,10 +15,13 @@ public struct ShutdownRefusal: Error, Equatable, CustomStringConvertible {
   public var reason: String
   /// The next step; `nil` if there is none.
   public var nextStep: String?
+  /// Whether no answer came, so that the machine may shut down nevertheless.
+  public var isUnanswered: Bool
 
-  public init(reason: String, nextStep: String? = nil) {
+  public init(reason: String, nextStep: String? = nil, isUnanswered: Bool = false) {
     self.reason = reason
     self.nextStep = nextStep
+    self.isUnanswered = isUnanswered
   }
 
   public var description: String { nextStep.map { "\(reason); \($0)" } ?? reason }
@@ -56,6 +59,7 @@ extension ShutdownRefusal {
       return ShutdownRefusal(reason: reason, nextStep: "set 'sleep.board' to the other value, or leave 'sleep' out")
     case ENOENT, ECONNREFUSED:
       return ShutdownRefusal(reason: "there is no system bus: \(reason)", nextStep: "install dbus and systemd-logind")
+    case ETIMEDOUT, ECONNRESET: return ShutdownRefusal(reason: "logind did not answer: \(reason)", isUnanswered: true)
     default: return ShutdownRefusal(reason: reason)
     }
   }

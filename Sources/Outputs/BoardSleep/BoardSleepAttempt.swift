@@ -10,6 +10,8 @@ extension BoardSleepOutput {
   private enum End: Error {
     /// The machine cannot sleep, or would not wake.
     case refused(String)
+    /// logind did not answer, and may still put the machine to sleep.
+    case unanswered(String)
     /// Something needs the machine after all.
     case abandoned
   }
@@ -18,14 +20,15 @@ extension BoardSleepOutput {
   static let hookPatience = Duration.seconds(10)
   /// After this time the machine should be suspended.
   static let suspendPatience = Duration.seconds(60)
-  /// The shortest time from setting an alarm to the alarm, seconds.
-  private static let leastSeconds: Int64 = 5
+  /// The shortest time from the request to logind to the alarm, seconds. A machine that is still shutting down when its
+  /// alarm comes would never wake.
+  private static func leastSeconds(_ way: BoardSleepSettings.Way) -> Int64 { way == .suspend ? 5 : 60 }
 
   func attempt(_ plan: BoardSleepPolicy.Plan) { attempting.withLock { _ in tryToSleep(plan) } }
 
   private func tryToSleep(_ plan: BoardSleepPolicy.Plan) {
-    let isCurrent = state.withLock { !$0.isOver && $0.policy?.isPreparing(plan) ?? false }
-    guard isCurrent, let settings = state.withLock({ $0.settings }) else { return }
+    guard let settings = state.withLock({ $0.settings }) else { return }
+    guard state.withLock({ $0.isPreparing(plan, settings) }) else { return }
     do throws(End) {
       try check(plan, settings)
       announce(plan, settings)
@@ -33,12 +36,19 @@ extension BoardSleepOutput {
       surroundings.save()
       // Something may have come while the hooks ran and the disk worked.
       look()
-      guard state.withLock({ $0.policy?.isPreparing(plan) ?? false }) else { throw End.abandoned }
-      try setAlarm(plan, settings)
-      try sleep(plan, settings)
+      guard state.withLock({ $0.isPreparing(plan, settings) }) else { throw End.abandoned }
+      let alarm = try setAlarm(plan, settings)
+      try sleep(plan, settings, alarm)
     } catch {
-      giveUp(settings)
-      if case .refused(let reason) = error { return refused(plan, reason) }
+      switch error {
+      case .refused(let reason):
+        giveUp(settings)
+        return refused(plan, reason)
+      case .unanswered(let reason):
+        giveUp(settings, keepsAlarm: true)
+        return refused(plan, reason)
+      case .abandoned: giveUp(settings)
+      }
       // The end of the hub is no reason to stay awake.
       if state.withLock({ $0.isOver }) { return }
       write(.notice, "the board stays awake: it is needed again")
@@ -49,6 +59,7 @@ extension BoardSleepOutput {
   func refused(_ plan: BoardSleepPolicy.Plan, _ reason: String) {
     let now = host.now
     act(on: state.withLock { $0.policy?.refused(plan, reason, at: now) ?? [] })
+    followWanted()
     setAlarm()
   }
 
@@ -97,8 +108,11 @@ extension BoardSleepOutput {
     limit.cancel()
   }
 
-  /// Sets the alarm, and reads it back.
-  private func setAlarm(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) throws(End) {
+  /// Sets the alarm, reads it back, and runs the command.
+  ///
+  /// - Returns: the alarm; `nil` without one
+  private func setAlarm(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) throws(End) -> WakeAlarm? {
+    var set: WakeAlarm?
     let system = host.hub.machine.systemTime()
     let now = host.now
     let alarmAt = plan.alarm.map { system + ($0 - now).inNanoseconds }
@@ -107,9 +121,8 @@ extension BoardSleepOutput {
       do throws(WakeClockError) {
         let alarm = WakeAlarm(at: alarmAt, clock: try clock.now(), system: system)
         try clock.setAlarm(alarm.instant)
-        let problem = alarm.problem(
-          clock: try clock.now(), readBack: try clock.alarm(), least: BoardSleepOutput.leastSeconds)
-        if let problem { throw WakeClockError(problem) }
+        try confirm(alarm, clock, settings.way)
+        set = alarm
       } catch {
         clearAlarm(settings)
         throw .refused("\(error)")
@@ -121,18 +134,50 @@ extension BoardSleepOutput {
         holder: plan.fix?.holder)
     }
     keep()
-    guard let words = settings.command else { return }
+    guard let words = settings.command else { return set }
     let command = WakeCommand(
       words: words, way: settings.way, wake: alarmAt.map { $0 / 1_000_000_000 }, now: system / 1_000_000_000,
       holder: plan.fix?.holder)
-    if let problem = command.run() { throw .refused(problem) }
+    let stop = StopSignal()
+    commandStop.withLock { $0 = stop }
+    defer { commandStop.withLock { $0 = nil } }
+    if state.withLock({ $0.isOver }) { throw .abandoned }
+    if let problem = command.run(stop: stop) { throw .refused(problem) }
+    return set
   }
 
-  private func sleep(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) throws(End) {
+  /// Reads the clock and its alarm, and checks that the machine would wake.
+  private func confirm(
+    _ alarm: WakeAlarm, _ clock: any WakeClock, _ way: BoardSleepSettings.Way
+  ) throws(WakeClockError) {
+    let (system, now) = (host.hub.machine.systemTime(), try clock.now())
+    // The kernel sets a real-time clock that differs from a time server. The alarm would then come too early or too late.
+    guard abs(WakeAlarm(at: system, clock: now, system: system).difference - alarm.difference) <= 2 else {
+      throw WakeClockError("the system clock or the real-time clock was set while the board was about to sleep")
+    }
+    let problem = alarm.problem(
+      clock: now, readBack: try clock.alarm(), least: BoardSleepOutput.leastSeconds(way))
+    if let problem { throw WakeClockError(problem) }
+  }
+
+  private func sleep(
+    _ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings, _ alarm: WakeAlarm?
+  ) throws(End) {
+    if let alarm, let rtc = settings.rtc {
+      // The command takes time, and another program may have set the clock or its alarm.
+      let clock = surroundings.clock(rtc)
+      do throws(WakeClockError) { try confirm(alarm, clock, settings.way) } catch { throw .refused("\(error)") }
+    }
+    // A board without a real-time clock is woken by the command.
+    if let alarmAt = plan.alarm, alarmAt - host.now < .seconds(BoardSleepOutput.leastSeconds(settings.way)) {
+      throw .refused("the steps before its sleep took so long that it would have to wake too soon after it")
+    }
     look()
     let lines = host.hub.linesThatAreOn(ignoringSleepers: settings.way == .poweroff)
     if let line = lines.first { throw .refused(line) }
-    let isPlanned = state.withLock { state in !state.isOver && state.policy?.sleeps(plan) ?? false }
+    let isPlanned = state.withLock { state in
+      state.isPreparing(plan, settings) && state.policy?.sleeps(plan) ?? false
+    }
     guard isPlanned else { throw .abandoned }
     if settings.way == .suspend {
       // The alarm is set first, because the machine may be suspended before logind answers.
@@ -140,7 +185,7 @@ extension BoardSleepOutput {
     }
     if let refusal = power.begin(settings.way) {
       suspendAlarm.cancel()
-      throw .refused("\(refusal)")
+      throw refusal.isUnanswered ? .unanswered("\(refusal)") : .refused("\(refusal)")
     }
     guard settings.way == .poweroff else { return }
     host.shutDown()
@@ -167,13 +212,15 @@ extension BoardSleepOutput {
   // MARK: The way back
 
   /// Undoes the steps of an attempt.
-  private func giveUp(_ settings: BoardSleepSettings) {
+  ///
+  /// - Parameter keepsAlarm: whether the machine may sleep nevertheless, and must wake then
+  private func giveUp(_ settings: BoardSleepSettings, keepsAlarm: Bool = false) {
     let hadBegun = state.withLock { state in
       defer { state.memory.sleep = nil }
       return state.memory.sleep != nil
     }
     if hadBegun {
-      clearAlarm(settings)
+      if !keepsAlarm { clearAlarm(settings) }
       keep()
     }
     tellAwake(settings)

@@ -37,6 +37,9 @@ public final class BoardSleepOutput: Service {
     var settings: BoardSleepSettings?
     var policy: BoardSleepPolicy?
     var memory = BoardSleepMemory()
+    /// The section of the present board file. It is not taken over while the machine is about to sleep, because the alarm
+    /// and the data for the time after the sleep belong to the previous one.
+    var wanted: BoardSleepSettings??
     /// The last problem that was logged.
     var said: String?
     /// Whether the hooks were told of a sleep.
@@ -62,6 +65,8 @@ public final class BoardSleepOutput: Service {
   private let looking = Guarded(())
   /// An attempt undoes its steps before the next one begins.
   let attempting = Guarded(())
+  /// Ends the command of the running attempt.
+  let commandStop = Guarded<StopSignal?>(nil)
   private let lifetime = Lifetime()
 
   /// - Parameters:
@@ -163,6 +168,7 @@ public final class BoardSleepOutput: Service {
 
   private func end() {
     state.withLock { $0.isOver = true }
+    commandStop.withLock { $0 }?.set()
     soon.withLock { $0 }?.end()
     alarm.end()
     suspendAlarm.end()
@@ -170,13 +176,19 @@ public final class BoardSleepOutput: Service {
 
   private func follow(_ board: Board) {
     let now = host.now
-    state.withLock { state in
-      guard state.settings != board.sleep else { return }
-      state.settings = board.sleep
-      state.policy = board.sleep.map { BoardSleepPolicy($0, wasWoken: true, at: now) }
-      state.said = nil
+    let isWithout = state.withLock { state in
+      state.wanted = .some(board.sleep)
+      state.followWanted(at: now)
+      return state.settings == nil
     }
-    if board.sleep == nil, host.latestBoardSleep.value != nil { host.latestBoardSleep.value = nil }
+    if isWithout, host.latestBoardSleep.value != nil { host.latestBoardSleep.value = nil }
+    lookSoon()
+  }
+
+  /// Takes over a board file that came while the machine was about to sleep.
+  func followWanted() {
+    let now = host.now
+    state.withLock { $0.followWanted(at: now) }
     lookSoon()
   }
 
@@ -259,6 +271,7 @@ public final class BoardSleepOutput: Service {
     }
     guard let settings else { return lookSoon() }
     suspendAlarm.cancel()
+    followWanted()
     if let wake { write(.notice, "\(wake)") }
     tellAwake(settings)
     // The disk and the real-time clock may take seconds. The next attempt saves the totals if no thread can be started.
@@ -291,6 +304,18 @@ public final class BoardSleepOutput: Service {
 }
 
 extension BoardSleepOutput.State {
+  fileprivate mutating func followWanted(at now: MonotonicInstant) {
+    guard policy?.sleep == nil, case .some(let wanted) = self.wanted, settings != wanted else { return }
+    settings = wanted
+    policy = wanted.map { BoardSleepPolicy($0, wasWoken: true, at: now) }
+    said = nil
+  }
+
+  /// Whether an attempt still has a purpose. An equal plan with other settings is that of a later attempt.
+  func isPreparing(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) -> Bool {
+    !isOver && self.settings == settings && policy?.isPreparing(plan) ?? false
+  }
+
   fileprivate func report(_ situation: BoardSleepPolicy.Situation, _ lead: Double) -> BoardSleepReport? {
     guard let settings, let policy else { return nil }
     return BoardSleepReport(

@@ -54,12 +54,13 @@ struct WakeCommand: Sendable {
 
   /// Runs the program and waits for it.
   ///
+  /// - Parameter stop: ends the program if it is set
   /// - Returns: why the board would not wake; `nil` if the program succeeded
-  func run(isRoot: Bool = geteuid() == 0) -> String? {
+  func run(stop: StopSignal, isRoot: Bool = geteuid() == 0) -> String? {
     if isRoot {
       return "\(words[0]) does not run, because the hub runs as root, and a board file must not start programs as root"
     }
-    let result = HookCommand(words: arguments, input: input, limit: WakeCommand.limit).run(stop: StopSignal())
+    let result = HookCommand(words: arguments, input: input, limit: WakeCommand.limit).run(stop: stop)
     let output = Text.printable(result.output.split(separator: "\n").last.map(String.init) ?? "")
     let detail = output.isEmpty ? "" : ": \(output)"
     switch result.end {
