@@ -1,3 +1,4 @@
+import Glibc
 import Guarding
 import HardwareIO
 import Hub
@@ -17,6 +18,8 @@ struct BoardSleepOutputTests {
     let requests = Recorder<BoardSleepSettings.Way>()
     let refusals = Guarded<[ShutdownRefusal]>([])
     let loggedIn = Guarded<String?>(nil)
+    /// The answer to each request.
+    let answer = Guarded<ShutdownRefusal?>(nil)
 
     func refusal(of way: BoardSleepSettings.Way) -> ShutdownRefusal? {
       refusals.withLock { $0.isEmpty ? nil : $0.removeFirst() }
@@ -24,7 +27,7 @@ struct BoardSleepOutputTests {
 
     func begin(_ way: BoardSleepSettings.Way) -> ShutdownRefusal? {
       requests.append(way)
-      return nil
+      return answer.withLock { $0 }
     }
 
     func user() -> String? { loggedIn.withLock { $0 } }
@@ -35,6 +38,8 @@ struct BoardSleepOutputTests {
     let set = Guarded<Int64?>(nil)
     let isMissing = Guarded(false)
     let losesAlarm = Guarded(false)
+    /// After this number of readings another program switches the alarm off.
+    let readings = Guarded(Int.max)
     private let system: @Sendable () -> Int64
 
     init(_ system: @escaping @Sendable () -> Int64) { self.system = system }
@@ -44,7 +49,13 @@ struct BoardSleepOutputTests {
     }
 
     func now() throws(WakeClockError) -> Int64 { system() / 1_000_000_000 + 3600 }
-    func alarm() throws(WakeClockError) -> Int64? { losesAlarm.withLock { $0 } ? nil : set.withLock { $0 } }
+    func alarm() throws(WakeClockError) -> Int64? {
+      let isLost = readings.withLock { left in
+        left -= 1
+        return left < 0
+      }
+      return isLost || losesAlarm.withLock { $0 } ? nil : set.withLock { $0 }
+    }
     func setAlarm(_ instant: Int64?) throws(WakeClockError) { set.withLock { $0 = instant } }
   }
 
@@ -90,19 +101,23 @@ struct BoardSleepOutputTests {
       }
       self.system = system
       rtc = FakeClock(system)
-      let text = """
-        { name: 'x', devices: { gps: { driver: 'nmea', port: 'simulated/gps',
-            power: { switch: 'gpio', chip: 'simulated', line: 'gps-power', lingerSeconds: 0 } } },
-          fusion: { devices: [] }, sleep: { \(keys) } }
-        """
       let machine = Machine(hardware: hardware, clock: clock, systemTime: system)
-      host = HubHost(Hub(board: try Board(json5: Array(text.utf8), file: "test"), on: machine), version: "test")
+      host = HubHost(Hub(board: try Bench.board(keys), on: machine), version: "test")
       file = BoardSleepFile(path: "\(folder.path)/sleep.json", makeFolder: {})
       output = BoardSleepOutput(
         host: host, sink: JournalSink(to: notebook), file: file, power: logind,
         surroundings: BoardSleepOutput.Surroundings(
           clock: { [rtc] _ in rtc }, isTimeConfirmed: { _ in surroundings.isConfirmed.withLock { $0 } },
           save: { [saves] in saves.append(1) }))
+    }
+
+    static func board(_ keys: String) throws -> Board {
+      let text = """
+        { name: 'x', devices: { gps: { driver: 'nmea', port: 'simulated/gps',
+            power: { switch: 'gpio', chip: 'simulated', line: 'gps-power', lingerSeconds: 0 } } },
+          fusion: { devices: [] }, sleep: { \(keys) } }
+        """
+      return try Board(json5: Array(text.utf8), file: "test")
     }
 
     /// Begins as the program does: first the sleep, then a request. No receiver is fused, so time runs out for each fix.
@@ -314,5 +329,92 @@ struct BoardSleepOutputTests {
     #expect(second.logind.requests.waits { $0 == [.poweroff] })
     #expect(second.file.content?.sleepCount == 1)
     await second.end()
+  }
+
+  @Test func `after a sleep of unknown length hooks hear that the board is awake, and the alarm is off`() async throws {
+    let keys = "board: 'poweroff', idle: 30, afterStart: 0"
+    let first = try Bench(keys, folder: folder)
+    first.begin()
+    first.pass(51)
+    #expect(first.logind.requests.waits { $0 == [.poweroff] })
+    let alarm = try #require(first.rtc.set.withLock { $0 })
+    await first.end()
+    // The clock begins again, and nothing confirms it.
+    let second = try Bench(keys, folder: folder, from: 15)
+    second.surroundings.isConfirmed.withLock { $0 = false }
+    second.rtc.set.withLock { $0 = alarm }
+    let notices = Recorder<BoardShutdownNotice>()
+    let hooks = second.host.shutdownNotices.subscribe(as: "hooks", receiveValue: { notices.append($0) })
+    second.begin(requests: false)
+    #expect(second.notebook.has("is unknown, because its clock is not confirmed"))
+    #expect(notices.values.map(\.isBegin) == [false])
+    #expect(second.rtc.set.withLock { $0 } == nil)
+    hooks.cancel()
+    await second.end()
+  }
+
+  @Test func `a board file that comes while the board is about to be suspended applies after the sleep`() async throws {
+    let bench = try Bench(folder: folder)
+    bench.begin()
+    bench.pass(51)
+    #expect(bench.logind.requests.waits { $0.count == 1 })
+    await bench.host.hub.apply(try Bench.board("board: 'suspend', idle: 3600, afterStart: 0"))
+    #expect(bench.rtc.set.withLock { $0 } != nil && bench.file.content?.sleep != nil)
+    try bench.sleep()
+    #expect(bench.notebook.has("the board is awake: its alarm for request log came"))
+    #expect(eventually { bench.file.content?.sleep == nil })
+    let left = try #require(bench.host.hub.boardSituation.next).due - bench.clock.now
+    bench.pass(left.inSeconds + 100)
+    #expect(bench.logind.requests.values.count == 1)
+    await bench.end()
+  }
+
+  @Test func `an alarm that another program switches off during the attempt keeps the board awake`() async throws {
+    let bench = try Bench(folder: folder)
+    bench.rtc.readings.withLock { $0 = 1 }
+    bench.begin()
+    bench.pass(51)
+    #expect(bench.notebook.has("was set, but is off"))
+    #expect(bench.logind.requests.values.isEmpty && bench.file.content?.sleep == nil)
+    await bench.end()
+  }
+
+  @Test func `slow hooks do not let the alarm come while the board still shuts down`() async throws {
+    let bench = try Bench("board: 'poweroff', idle: 30, afterStart: 0", folder: folder)
+    let (clock, hub) = (bench.clock, bench.host.hub)
+    let hooks = bench.host.shutdownNotices.subscribe(
+      as: "hooks",
+      receiveValue: { notice in
+        // The alarm comes 90 s before the wake of the receiver, and is 30 s away when the hooks have ended.
+        if notice.isBegin, let wake = hub.boardSituation.next?.wake {
+          clock.run(until: wake.advanced(by: .seconds(-120)))
+        }
+        notice.told()
+      })
+    bench.begin()
+    bench.pass(51)
+    #expect(bench.notebook.has("too soon"))
+    #expect(bench.logind.requests.values.isEmpty && bench.file.content?.sleep == nil)
+    #expect(eventually { bench.rtc.set.withLock { $0 } == nil })
+    hooks.cancel()
+    await bench.end()
+  }
+
+  @Test func `the alarm stays set if logind does not answer, because the board may sleep nevertheless`() async throws {
+    let bench = try Bench("board: 'poweroff', idle: 30, afterStart: 0", folder: folder)
+    bench.logind.answer.withLock { $0 = ShutdownRefusal.from { _, _ in -ETIMEDOUT } }
+    bench.begin()
+    bench.pass(51)
+    #expect(bench.notebook.has("the board stays awake: logind did not answer"))
+    #expect(bench.rtc.set.withLock { $0 } != nil && bench.file.content?.sleep == nil)
+    await bench.end()
+  }
+
+  @Test(arguments: [
+    ("user", true), ("user-early", true), ("user-light", true), ("greeter", false), ("manager", false),
+    ("background", false),
+  ])
+  func `a session counts as a user's by its class`(_ name: String, _ isUser: Bool) {
+    #expect(LogindPower.isUser(sessionClass: name) == isUser)
   }
 }
