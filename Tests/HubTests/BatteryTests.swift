@@ -146,7 +146,8 @@ struct BatteryTests {
     let watch = hub.observeBoardSituation { needs.append(hub.boardSituation.needs) }
     let wakes = status(hub)?.wakes ?? 0
     #expect(eventually { (status(hub)?.wakes ?? 0) > wakes && status(hub)?.power == .asleep })
-    #expect(needs.values.allSatisfy(\.isEmpty), "\(needs.values)")
+    let isIdle = needs.values.allSatisfy { $0.isEmpty }
+    #expect(isIdle, "\(needs.values)")
     watch.cancel()
     let client = hub.powerLease(of: "meter").subscribe(as: "test", receiveValue: { _ in })
     #expect(hub.boardSituation.needs == ["test holds meter"])
