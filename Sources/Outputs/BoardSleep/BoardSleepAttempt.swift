@@ -170,7 +170,7 @@ extension BoardSleepOutput {
     }
     // A board without a real-time clock is woken by the command.
     if let alarmAt = plan.alarm, alarmAt - host.now < .seconds(BoardSleepOutput.leastSeconds(settings.way)) {
-      throw .refused("the steps before its sleep took so long that it would have to wake too soon after it")
+      throw .refused("the steps before its sleep took too long, and its alarm would come too soon")
     }
     look()
     let lines = host.hub.linesThatAreOn(ignoringSleepers: settings.way == .poweroff)
