@@ -92,6 +92,9 @@ public final class HubHost: Sendable {
     return unended + old.switchProblems + hub.makeSafe(isStarting: true) + hub.registry.value.pulseProblems
   }
 
+  /// Whether `shutDown` was called.
+  var isEnding: Bool { isOver.withLock { $0 } }
+
   /// Switches all devices off permanently, even if they have subscribers.
   public func shutDown() {
     isOver.withLock { $0 = true }

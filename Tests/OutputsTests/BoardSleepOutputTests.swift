@@ -410,6 +410,20 @@ struct BoardSleepOutputTests {
     await bench.end()
   }
 
+  @Test func `the end of the hub does not put the board to sleep without an alarm`() async throws {
+    let bench = try Bench("board: 'suspend', idle: 30, afterStart: 0, withoutEnd: true", folder: folder)
+    // The board is idle, and stays awake.
+    bench.logind.loggedIn.withLock { $0 = "pi" }
+    bench.begin()
+    bench.pass(51)
+    #expect(bench.notebook.has("pi is logged in"))
+    bench.logind.loggedIn.withLock { $0 = nil }
+    bench.host.shutDown()
+    bench.pass(120)
+    #expect(bench.logind.requests.values.isEmpty)
+    await bench.end()
+  }
+
   @Test(arguments: [
     ("user", true), ("user-early", true), ("user-light", true), ("greeter", false), ("manager", false),
     ("background", false),

@@ -28,7 +28,7 @@ extension BoardSleepOutput {
 
   private func tryToSleep(_ plan: BoardSleepPolicy.Plan) {
     guard let settings = state.withLock({ $0.settings }) else { return }
-    guard state.withLock({ $0.isPreparing(plan, settings) }) else { return }
+    guard isPreparing(plan, settings) else { return }
     do throws(End) {
       try check(plan, settings)
       announce(plan, settings)
@@ -36,7 +36,7 @@ extension BoardSleepOutput {
       surroundings.save()
       // Something may have come while the hooks ran and the disk worked.
       look()
-      guard state.withLock({ $0.isPreparing(plan, settings) }) else { throw End.abandoned }
+      guard isPreparing(plan, settings) else { throw End.abandoned }
       let alarm = try setAlarm(plan, settings)
       try sleep(plan, settings, alarm)
     } catch {
@@ -50,7 +50,7 @@ extension BoardSleepOutput {
       case .abandoned: giveUp(settings)
       }
       // The end of the hub is no reason to stay awake.
-      if state.withLock({ $0.isOver }) { return }
+      if host.isEnding || state.withLock({ $0.isOver }) { return }
       write(.notice, "the board stays awake: it is needed again")
       look()
     }
@@ -141,7 +141,7 @@ extension BoardSleepOutput {
     let stop = StopSignal()
     commandStop.withLock { $0 = stop }
     defer { commandStop.withLock { $0 = nil } }
-    if state.withLock({ $0.isOver }) { throw .abandoned }
+    guard isPreparing(plan, settings) else { throw .abandoned }
     if let problem = command.run(stop: stop) { throw .refused(problem) }
     return set
   }
@@ -175,6 +175,7 @@ extension BoardSleepOutput {
     look()
     let lines = host.hub.linesThatAreOn(ignoringSleepers: settings.way == .poweroff)
     if let line = lines.first { throw .refused(line) }
+    if host.isEnding { throw .abandoned }
     let isPlanned = state.withLock { state in
       state.isPreparing(plan, settings) && state.policy?.sleeps(plan) ?? false
     }

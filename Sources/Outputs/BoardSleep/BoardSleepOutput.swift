@@ -201,7 +201,8 @@ public final class BoardSleepOutput: Service {
   /// Looks at what needs the machine, and acts on the decision.
   func look() {
     let effects = looking.withLock { _ -> [BoardSleepPolicy.Effect] in
-      guard let settings = state.withLock({ $0.isOver ? nil : $0.settings }) else { return [] }
+      // A hub that ends has no fixes, which is no reason to sleep.
+      guard !host.isEnding, let settings = state.withLock({ $0.isOver ? nil : $0.settings }) else { return [] }
       var situation = host.hub.boardSituation
       situation.needs += clients(settings)
       let now = host.now
@@ -249,8 +250,15 @@ public final class BoardSleepOutput: Service {
     if isNew { write(.warning, "the board stays awake: \(text)") }
   }
 
+  /// Whether an attempt still has a purpose.
+  func isPreparing(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) -> Bool {
+    !host.isEnding && state.withLock { $0.isPreparing(plan, settings) }
+  }
+
   func setAlarm() {
-    alarm.set(asking: { state.withLock { $0.isOver ? nil : $0.policy?.nextLook } }) { [weak self] in self?.look() }
+    alarm.set(asking: { host.isEnding ? nil : state.withLock { $0.isOver ? nil : $0.policy?.nextLook } }) {
+      [weak self] in self?.look()
+    }
   }
 
   // MARK: Awake again
