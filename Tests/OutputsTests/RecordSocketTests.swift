@@ -102,7 +102,8 @@ import Testing
     let count = states.lineCount
     #expect(states.receives(lineCount: count + 10))
     states.leave()
-    #expect(hub.shows("imu") { $0.holders == ["record[\(getpid())]"] })
+    let isAlone = hub.shows("imu") { $0.holders == ["record[\(getpid())]"] }
+    #expect(try isAlone, "\(hub.device("imu").holders)")
     let reader = try complete(client)
     #expect(hub.comesToRest())
     #expect(try boards(reader) == [board, other])
