@@ -7,8 +7,8 @@ import Testing
 /// The first bytes that a raw bridge admits, and the end of a client that does not read.
 struct BridgeOutputTests {
   @Test(arguments: [
-    [0xB5, 0x62, 0x0A, 0x04] as [UInt8], [0xBA, 0xCE], [0xD3, 0x00], [0xFF, 0xFF], Array("$PMTK605*31\r\n".utf8),
-    Array("UNILOGLIST\r\n".utf8), Array("\r\nMODE ROVER\r\n".utf8), Array("UUUU\n".utf8),
+    [0xB5, 0x62, 0x0A, 0x04] as [UInt8], [0xBA, 0xCE], [0xD3, 0x00], [0xA0, 0xA1], [0xFF, 0xFF],
+    Array("$PMTK605*31\r\n".utf8), Array("UNILOGLIST\r\n".utf8), Array("\r\nMODE ROVER\r\n".utf8), Array("UUUU\n".utf8),
   ])
   func `messages of receivers' protocols are admitted`(_ bytes: [UInt8]) {
     #expect(ForeignProtocol.verdict(on: bytes, permitsBinary: StreamKind.bridge.permitsBinary) == .other)
@@ -17,6 +17,8 @@ struct BridgeOutputTests {
   @Test(arguments: [
     Array("GET / HTTP/1.1\r\n".utf8), Array("POST / HTTP/1.1\r\n".utf8), Array("\r\nPUT /x".utf8),
     Array("FOO /x HTTP/1.1\r\n".utf8), [22, 3, 1, 2, 0], [0, 3, 0, 8, 0x21, 0x12, 0xA4, 0x42], [0, 20, 0, 1],
+    // The hello of SSL 2 with which Chromium begins a WebRTC candidate of the protocol `ssltcp`.
+    [0x80, 0x46, 0x01, 0x03, 0x01, 0x00, 0x2D],
   ])
   func `what a web page can send is refused`(_ bytes: [UInt8]) {
     #expect(ForeignProtocol.verdict(on: bytes, permitsBinary: StreamKind.bridge.permitsBinary) == .foreign)

@@ -169,12 +169,16 @@ enum ForeignProtocol {
 
   private static let blanks = Array("\r\n \t".utf8)
 
+  /// The lowest first byte of a receiver's binary message. A hello of SSL 2 begins with its length and the bit 128 (RFC
+  /// 5246, appendix E.2). Chromium sends one to every WebRTC candidate whose protocol is `ssltcp`.
+  private static let firstOfBinary: UInt8 = 0xA0
+
   /// Decides whether a client's first bytes belong to a foreign protocol.
   ///
   /// - Parameters:
   ///   - letters: the permitted first bytes of text after blanks; `nil` for any printable byte
   ///   - permitsBinary: whether the port also serves receivers' binary protocols. Their messages begin with a byte from
-  ///     128 on (UBX, CASIC, RTCM 3). Nothing that a page can make a browser send begins so
+  ///     160 on (UBX, CASIC, RTCM 3). Nothing that a page can make a browser send begins so
   static func verdict(
     on bytes: some Collection<UInt8>, textBeginsWith letters: [UInt8]? = nil, permitsBinary: Bool = false
   ) -> Verdict {
@@ -182,8 +186,8 @@ enum ForeignProtocol {
     let bytes = bytes.drop { blanks.contains($0) }
     guard let first = bytes.first else { return .undecided }
     if let letters { return letters.contains(first) ? .other : .foreign }
-    if permitsBinary, first >= 0x80 { return .other }
-    // TLS begins with the byte 22, and STUN with one below 4.
+    if permitsBinary, first >= firstOfBinary { return .other }
+    // TLS begins with the byte 22, SSL 2 with one from 128 to 159, and STUN with one below 4.
     guard 0x21...0x7E ~= first else { return .foreign }
     if beginnings.contains(where: { bytes.starts(with: $0) }) { return .foreign }
     guard let afterMethod = bytes.firstIndex(where: { !isOfToken($0) }) else { return .undecided }
