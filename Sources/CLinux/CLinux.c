@@ -86,7 +86,8 @@ int clinux_spawn_limited(
     ssize_t count;
     do count = read(report[0], &error, sizeof error);
     while (count < 0 && errno == EINTR);
-    if (count > 0) waitpid(*pid, NULL, 0);
+    if (count > 0)
+      while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR) {}
   }
   close(report[0]);
   return error;
