@@ -52,6 +52,12 @@ struct CasterOverTLSTests {
     #expect(request.hasPrefix("GET /BASE HTTP/1.1\r\n") && request.contains("Basic bWU6c2VjcmV0\r\n"), "\(request)")
   }
 
+  @Test func `the dot that ends a complete name is not part of the name in a certificate`() {
+    #expect(TLSSession.certifiedName(of: "caster.example.") == "caster.example")
+    #expect(TLSSession.certifiedName(of: "caster.example") == "caster.example")
+    #expect(TLSSession.certifiedName(of: "::1") == "::1")
+  }
+
   @Test func `messages that take several records and several reads arrive whole`() {
     let large = MadeMessage.correction(1077, byteCount: 1000)
     let caster = ScriptedCaster { visit in

@@ -21,7 +21,7 @@ final class TLSSession {
     if let file = caster.caFile, access(file, R_OK) != 0 {
       throw .unreadableAuthorities(file: file, reason: String(cString: strerror(errno)))
     }
-    guard let session = ctls_new(caster.host, caster.caFile) else {
+    guard let session = ctls_new(TLSSession.certifiedName(of: caster.host), caster.caFile) else {
       let reason = String(cString: ctls_reason())
       throw caster.caFile.map { .unreadableAuthorities(file: $0, reason: reason) } ?? .noTLS(reason: reason)
     }
@@ -29,6 +29,10 @@ final class TLSSession {
   }
 
   deinit { ctls_free(session) }
+
+  /// A host's name as certificates and the handshake have it: without the dot that ends a complete name (RFC 6066,
+  /// section 3).
+  static func certifiedName(of host: String) -> String { host.hasSuffix(".") ? String(host.dropLast()) : host }
 
   /// Takes encrypted bytes from the caster.
   func put(_ bytes: [UInt8]) throws(CasterError) {
