@@ -1,4 +1,7 @@
+import Glibc
+import Guarding
 import HardwareIO
+import MonotonicTime
 import TestSupport
 import Testing
 
@@ -120,6 +123,68 @@ struct ReceiverBridgeTests {
     #expect(bridge.isInUse)
     bridge.readingEnded()
     #expect(!bridge.isInUse && bridge.take(atMost: 10).isEmpty)
+  }
+
+  /// A silent receiver on a line that takes some bytes each tenth of a second.
+  private final class SlowPort: SerialPort {
+    let name = "slow"
+    // The descriptor is always readable.
+    let fileDescriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC)
+    let sent = Recorder<UInt8>()
+    private let clock: ManualClock
+    private let bytesPerTenth: Int
+    private let room = Guarded(0)
+
+    init(_ clock: ManualClock, bytesPerTenth: Int) { (self.clock, self.bytesPerTenth) = (clock, bytesPerTenth) }
+
+    deinit { Glibc.close(fileDescriptor) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+      clock.advance(by: .milliseconds(100))
+      room.withLock { $0 = bytesPerTenth }
+      return 0
+    }
+
+    func write(_ bytes: [UInt8]) { for byte in bytes { sent.append(byte) } }
+    func writeNow(_ bytes: ArraySlice<UInt8>) -> Int {
+      let taken = room.withLock { room in
+        let count = min(room, bytes.count)
+        room -= count
+        return bytes.prefix(count)
+      }
+      write(Array(taken))
+      return taken.count
+    }
+    var unsentCount: Int { 0 }
+    func setSpeed(_ speed: BaudRate) {}
+    func close() {}
+  }
+
+  /// Relays what a client has left behind, until the receiver's line is the hub's again.
+  private func relay(_ bytes: [UInt8], bytesPerTenth: Int) throws -> (sent: [UInt8], time: Duration) {
+    #expect(bridge.claim(for: "a", hasRoom: {}) == nil)
+    write(bytes)
+    bridge.release()
+    let clock = ManualClock()
+    let port = SlowPort(clock, bytesPerTenth: bytesPerTenth)
+    let stop = StopSignal()
+    let receiver = SerialReceiver(
+      port: port, poller: Poller(stop: stop.fileDescriptor), clock: clock, bridge: bridge)
+    try receiver.setSpeed(.b4800)
+    let startedAt = clock.now
+    #expect(try receiver.relay { _ in })
+    return (port.sent.values, clock.now - startedAt)
+  }
+
+  @Test func `everything that a client has left is sent on a slow line`() throws {
+    let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 / 3) }
+    let (sent, time) = try relay(bytes, bytesPerTenth: 48)
+    #expect(sent == bytes && time > .seconds(20))
+  }
+
+  @Test func `a line that accepts nothing is the hub's again after a while`() throws {
+    let (sent, time) = try relay([1, 2, 3], bytesPerTenth: 0)
+    #expect(sent.isEmpty && !bridge.isInUse && time > .seconds(10) && time < .seconds(12))
   }
 
   private static func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {

@@ -79,12 +79,17 @@ public final class ReceiverBridge: Sendable {
     return bytes
   }
 
+  /// The number of bytes that wait.
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+  /// Drops the bytes that a client has left, because the line does not accept them. Those of a client that has the right
+  /// to write by now stay.
+  func dropLeft() { state.withLock { if $0.writer == nil { $0.waiting = [] } } }
+
   /// Drops the bytes that a client has left, because the receiver is no longer read. They would reach it much later
   /// than meant.
-  public func readingEnded() { state.withLock { if $0.writer == nil { $0.waiting = [] } } }
+  public func readingEnded() { dropLeft() }
 
-  /// Drops the waiting bytes, because the line does not accept them.
-  func drop() { state.withLock { $0.waiting = [] } }
 }
 
 /// Writes the bytes of a bridge's client to a line, as fast as the line carries them, and without waiting. It keeps few
@@ -98,6 +103,9 @@ struct BridgeFeed {
   private var rest: ArraySlice<UInt8> = []
 
   init(_ bridge: ReceiverBridge) { self.bridge = bridge }
+
+  /// The number of bytes that have not been written yet.
+  var unwrittenCount: Int { rest.count + bridge.waitingCount }
 
   /// Whether all bytes have been written and no client has the right to write.
   var isOver: Bool { rest.isEmpty && !bridge.isInUse }

@@ -13,7 +13,8 @@ public final class SerialReceiver {
   static let listeningTime = Duration.milliseconds(1500)
   /// The maximum time without bytes, or without meaningful bytes.
   private static let silenceLimit = Duration.seconds(10)
-  /// The maximum time to send the bytes that a client of the bridge has left.
+  /// The maximum time to send the bytes that a client of the bridge has left, in addition to the time that the line
+  /// needs for them.
   private static let farewellLimit = Duration.seconds(10)
   /// The time in which a receiver acts on the last message of a client.
   private static let actingTime = Duration.milliseconds(300)
@@ -237,10 +238,10 @@ public final class SerialReceiver {
       if bridge.hasWriter {
         deadline = nil
       } else {
-        let end = deadline ?? clock.now + SerialReceiver.farewellLimit
+        let end = deadline ?? clock.now + SerialReceiver.farewellLimit + speed.time(for: feed.unwrittenCount)
         deadline = end
         if clock.now >= end {
-          bridge.drop()
+          bridge.dropLeft()
           break
         }
         if feed.isOver { break }
