@@ -109,12 +109,16 @@ struct FairnessTests {
   private final class Bench: StreamOutput {
     private final class Session: StreamSession {
       let received: Recorder<String>
-      init(_ received: Recorder<String>) { self.received = received }
+      private let bench: Bench
+      init(of bench: Bench) { (self.bench, received) = (bench, bench.received) }
+      var isFull: Bool { bench.fullness.withLock { $0 } }
       func receive(_ bytes: UnsafeBufferPointer<UInt8>) { received.append(String(decoding: bytes, as: UTF8.self)) }
       func end() { received.append("end") }
     }
 
     let received = Recorder<String>()
+    /// Whether the sessions are full.
+    let fullness = Guarded(false)
     let start = MonotonicInstant(nanoseconds: 1_000_000_000)
     private let served = Guarded(0)
 
@@ -122,7 +126,7 @@ struct FairnessTests {
 
     func serve(_ connection: StreamConnection) -> (any StreamSession)? {
       served.withLock { $0 += 1 }
-      return Session(received)
+      return Session(of: self)
     }
 
     func client(_ kind: StreamKind, isRemote: Bool = true) -> StreamClient {
@@ -227,6 +231,26 @@ struct FairnessTests {
       #expect(client.proceed(now: now))
     }
     #expect(bench.received.values.joined() == requests.joined() + "?POLL;")
+    client.end()
+  }
+
+  @Test func `a client that ends while its session is full stays until its bytes are taken, but not for ever`() {
+    let bench = Bench()
+    let client = bench.client(.bridge)
+    #expect(client.receive(bytes("$PUBX,00*33\r\n"), now: bench.start) && client.proceed(now: bench.start))
+    #expect(client.isHeard && client.isDismissedAtEnd)
+    bench.fullness.withLock { $0 = true }
+    #expect(client.proceed(now: bench.start))
+    #expect(!client.isHeard && !client.isDismissedAtEnd)
+    #expect(client.deadline == bench.start + StreamClient.backlog)
+    bench.fullness.withLock { $0 = false }
+    #expect(client.proceed(now: bench.start + .seconds(29)))
+    #expect(client.isHeard && client.isDismissedAtEnd && client.deadline == nil)
+    bench.fullness.withLock { $0 = true }
+    #expect(client.proceed(now: bench.start + .seconds(40)))
+    #expect(client.proceed(now: bench.start + .seconds(69)) && !client.isDismissedAtEnd)
+    #expect(client.proceed(now: bench.start + .seconds(70)))
+    #expect(!client.isHeard && client.isDismissedAtEnd && client.deadline == nil)
     client.end()
   }
 

@@ -84,7 +84,11 @@ private final class BridgeSession: StreamSession {
   }
 
   /// Whether the client must wait until the receiver's line has taken its bytes.
-  var isFull: Bool { state.withLock { $0.writer }?.isFull ?? false }
+  var isFull: Bool {
+    guard let writer = state.withLock({ $0.writer }) else { return false }
+    // A receiver of an earlier board takes no more bytes. The next bytes go to its successor.
+    return writer.isFull && hub.isInService(writer)
+  }
 
   func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
     if let writer = writer() { writer.write(bytes) }

@@ -12,6 +12,9 @@ final class StreamClient {
   /// How long a client may stay without ever sending a request, if its service needs one.
   static let silence = Duration.seconds(300)
 
+  /// How long a client that has ended its sending stays while its session takes none of its bytes.
+  static let backlog = Duration.seconds(30)
+
   /// The longest first line in bytes, including blanks before it. A browser's line may contain a long address.
   private static let beginning = 4096
 
@@ -32,6 +35,10 @@ final class StreamClient {
   /// The bytes that the session has not received yet.
   private var pending: ArraySlice<UInt8> = []
   private var rate: RequestRate
+  /// Since when the session has been full; `nil` if it has room.
+  private var fullSince: MonotonicInstant?
+  /// Whether the session has been full for less than `backlog`.
+  private var isBacklogFresh = false
 
   init(
     _ connection: StreamConnection, of kind: StreamKind, at address: IPAddress?, served output: any StreamOutput,
@@ -52,6 +59,10 @@ final class StreamClient {
   /// Whether the server should read from the client now.
   var isHeard: Bool { !isRecognised || pending.isEmpty && !isCongested }
 
+  /// Whether a client that is not heard is removed as soon as it ends its sending. While the session is full, the bytes
+  /// before that end still count: a program may send a file to a slow receiver and end.
+  var isDismissedAtEnd: Bool { !isBacklogFresh }
+
   /// Whether the client must not send more at present.
   private var isCongested: Bool { connection.isCongested || session?.isFull == true }
 
@@ -61,6 +72,7 @@ final class StreamClient {
     func consider(_ deadline: MonotonicInstant) { earliest = min(earliest ?? deadline, deadline) }
     if session == nil { consider(since + StreamClient.hearing) }
     if isBare { consider(since + StreamClient.silence) }
+    if isBacklogFresh, let fullSince { consider(fullSince + StreamClient.backlog) }
     if session != nil, isRecognised, !pending.isEmpty, !isCongested { consider(rate.next) }
     return earliest
   }
@@ -94,7 +106,14 @@ final class StreamClient {
     if isBare, now >= since + StreamClient.silence { return false }
     if let deadline = connection.deadline, deadline <= now { return false }
     if isRecognised { handOver(now: now) }
+    noteBacklog(now: now)
     return true
+  }
+
+  private func noteBacklog(now: MonotonicInstant) {
+    let since = session?.isFull == true ? fullSince ?? now : nil
+    fullSince = since
+    isBacklogFresh = since.map { now < $0 + StreamClient.backlog } ?? false
   }
 
   /// Passes pending requests to the session one by one, until the client changes leases too often or has too many

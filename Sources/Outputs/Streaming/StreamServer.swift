@@ -178,8 +178,8 @@ public final class StreamServer: Service {
       var earliest: MonotonicInstant?
       for client in clients {
         if let deadline = client.deadline { earliest = min(earliest ?? deadline, deadline) }
-        let events =
-          (client.isHeard ? POLLIN : StreamServer.hasLeft) | (client.connection.deadline != nil ? POLLOUT : 0)
+        let end = client.isDismissedAtEnd ? StreamServer.hasLeft : 0
+        let events = (client.isHeard ? POLLIN : end) | (client.connection.deadline != nil ? POLLOUT : 0)
         descriptors.append(pollfd(fd: client.connection.descriptor, events: Int16(events), revents: 0))
       }
       let timeout = earliest.map { max(($0 - MonotonicClock().now).inSeconds, 0) * 1000 + 1 } ?? -1
