@@ -18,7 +18,8 @@ extension Hub {
   ///
   /// - Parameters:
   ///   - name: the client, as it is shown
-  ///   - hasRoom: called on the reader's thread when a client that had to wait may send again
+  ///   - hasRoom: called on the reader's thread when a client that had to wait may send again, and when none of its bytes
+  ///     wait any more
   public func claimBridge(
     to id: String, for name: String, hasRoom: @escaping @Sendable () -> Void
   ) -> BridgeClaim {
@@ -61,6 +62,9 @@ public final class BridgeWriter: Sendable {
 
   /// Whether the maximum number of bytes waits for the receiver, and the client must wait too.
   public var isFull: Bool { bridge.isFull }
+
+  /// Whether bytes wait for the receiver.
+  public var hasWaiting: Bool { bridge.hasWaiting }
 
   public func write(_ bytes: UnsafeBufferPointer<UInt8>) { bridge.write(bytes) }
 

@@ -112,6 +112,7 @@ struct FairnessTests {
       private let bench: Bench
       init(of bench: Bench) { (self.bench, received) = (bench, bench.received) }
       var isFull: Bool { bench.fullness.withLock { $0 } }
+      var hasWaiting: Bool { bench.hasWaiting.withLock { $0 } }
       func receive(_ bytes: UnsafeBufferPointer<UInt8>) { received.append(String(decoding: bytes, as: UTF8.self)) }
       func end() { received.append("end") }
     }
@@ -119,6 +120,8 @@ struct FairnessTests {
     let received = Recorder<String>()
     /// Whether the sessions are full.
     let fullness = Guarded(false)
+    /// Whether bytes wait in the sessions.
+    let hasWaiting = Guarded(false)
     let start = MonotonicInstant(nanoseconds: 1_000_000_000)
     private let served = Guarded(0)
 
@@ -252,6 +255,23 @@ struct FairnessTests {
     #expect(client.proceed(now: bench.start + .seconds(70)))
     #expect(!client.isHeard && client.isDismissedAtEnd && client.deadline == nil)
     client.end()
+  }
+
+  @Test func `a client that has ended its sending stays until its last bytes are used`() {
+    let bench = Bench()
+    let (client, idle, silent) = (bench.client(.bridge), bench.client(.bridge), bench.client(.bridge))
+    #expect(client.receive(bytes("$PUBX,00*33\r\n"), now: bench.start) && client.proceed(now: bench.start))
+    #expect(idle.receive(bytes("$PUBX,00*33\r\n"), now: bench.start) && idle.proceed(now: bench.start))
+    #expect(!idle.endOfInput() && !silent.endOfInput())
+    bench.hasWaiting.withLock { $0 = true }
+    #expect(client.isHeard && client.endOfInput() && client.proceed(now: bench.start))
+    #expect(!client.isHeard && !client.isDismissedAtEnd)
+    #expect(client.deadline == bench.start + StreamClient.backlog)
+    #expect(client.proceed(now: bench.start + .seconds(29)))
+    bench.hasWaiting.withLock { $0 = false }
+    #expect(!client.proceed(now: bench.start + .seconds(29)))
+    for client in [client, idle, silent] { client.end() }
+    #expect(bench.sessions == 2)
   }
 
   @Test func `requests that change nothing are answered at any rate`() {

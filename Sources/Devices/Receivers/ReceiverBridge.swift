@@ -32,7 +32,8 @@ public final class ReceiverBridge: Sendable {
   ///
   /// - Parameters:
   ///   - name: the client, for other clients
-  ///   - hasRoom: called on the reader's thread when a client that had to wait may send again
+  ///   - hasRoom: called on the reader's thread when a client that had to wait may send again, and when none of its bytes
+  ///     wait any more
   /// - Returns: the name of the client that has the right already; `nil` if the client got it
   public func claim(for name: String, hasRoom: @escaping @Sendable () -> Void) -> String? {
     let other = state.withLock { state in
@@ -52,6 +53,9 @@ public final class ReceiverBridge: Sendable {
 
   /// Whether the maximum number of bytes waits, and the client must wait too.
   public var isFull: Bool { state.withLock { $0.waiting.count >= ReceiverBridge.mostWaiting } }
+
+  /// Whether bytes wait for the receiver.
+  public var hasWaiting: Bool { waitingCount > 0 }
 
   /// Takes the right to write back. Bytes that still wait are written, if the receiver is read.
   public func release() {
@@ -73,7 +77,8 @@ public final class ReceiverBridge: Sendable {
       let bytes = state.waiting.prefix(count)
       state.waiting = Array(state.waiting.dropFirst(count))
       let hasRoom = wasFull && state.waiting.count < ReceiverBridge.mostWaiting
-      return (bytes, hasRoom ? state.writer : nil)
+      let isLast = !bytes.isEmpty && state.waiting.isEmpty
+      return (bytes, hasRoom || isLast ? state.writer : nil)
     }
     writer?.hasRoom()
     return bytes

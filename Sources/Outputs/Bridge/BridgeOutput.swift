@@ -90,6 +90,12 @@ private final class BridgeSession: StreamSession {
     return writer.isFull && hub.isInService(writer)
   }
 
+  /// Whether the client's last bytes wait for the receiver, which stays awake as long as the client stays.
+  var hasWaiting: Bool {
+    guard let writer = state.withLock({ $0.writer }) else { return false }
+    return writer.hasWaiting && hub.isInService(writer)
+  }
+
   func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
     if let writer = writer() { writer.write(bytes) }
   }

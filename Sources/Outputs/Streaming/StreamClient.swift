@@ -35,9 +35,12 @@ final class StreamClient {
   /// The bytes that the session has not received yet.
   private var pending: ArraySlice<UInt8> = []
   private var rate: RequestRate
-  /// Since when the session has been full; `nil` if it has room.
+  /// Whether the client has ended its sending.
+  private var hasEnded = false
+  /// Since when the session has been full, or has had the last bytes of a client that has ended its sending; `nil` if
+  /// neither.
   private var fullSince: MonotonicInstant?
-  /// Whether the session has been full for less than `backlog`.
+  /// Whether `fullSince` is less than `backlog` ago.
   private var isBacklogFresh = false
 
   init(
@@ -57,7 +60,7 @@ final class StreamClient {
   var isBare: Bool { !kind.servesWhoeverConnects && !hasSpoken }
 
   /// Whether the server should read from the client now.
-  var isHeard: Bool { !isRecognised || pending.isEmpty && !isCongested }
+  var isHeard: Bool { !hasEnded && (!isRecognised || pending.isEmpty && !isCongested) }
 
   /// Whether a client that is not heard is removed as soon as it ends its sending. While the session is full, the bytes
   /// before that end still count: a program may send a file to a slow receiver and end.
@@ -107,11 +110,20 @@ final class StreamClient {
     if let deadline = connection.deadline, deadline <= now { return false }
     if isRecognised { handOver(now: now) }
     noteBacklog(now: now)
-    return true
+    return !hasEnded || isBacklogFresh
+  }
+
+  /// Notes that the client has ended its sending.
+  ///
+  /// - Returns: whether the client stays until its last bytes are used
+  func endOfInput() -> Bool {
+    hasEnded = true
+    return session?.hasWaiting == true
   }
 
   private func noteBacklog(now: MonotonicInstant) {
-    let since = session?.isFull == true ? fullSince ?? now : nil
+    let isBehind = session?.isFull == true || hasEnded && session?.hasWaiting == true
+    let since = isBehind ? fullSince ?? now : nil
     fullSince = since
     isBacklogFresh = since.map { now < $0 + StreamClient.backlog } ?? false
   }

@@ -178,6 +178,8 @@ protocol StreamOutput: Sendable {
 protocol StreamSession: AnyObject, Sendable {
   /// Whether the client must wait before it sends more.
   var isFull: Bool { get }
+  /// Whether bytes of the client wait to be used, so that a client that has ended its sending stays.
+  var hasWaiting: Bool { get }
   /// Takes a client's bytes.
   func receive(_ bytes: UnsafeBufferPointer<UInt8>)
   /// Ends every lease after the connection is over.
@@ -186,4 +188,5 @@ protocol StreamSession: AnyObject, Sendable {
 
 extension StreamSession {
   var isFull: Bool { false }
+  var hasWaiting: Bool { false }
 }

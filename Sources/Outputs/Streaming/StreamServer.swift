@@ -215,7 +215,7 @@ public final class StreamServer: Service {
     guard events & POLLIN != 0 else { return true }
     return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
       let count = clinux_receive_now(client.connection.descriptor, buffer.baseAddress, buffer.count)
-      if count == 0 { return false }
+      if count == 0 { return client.endOfInput() }
       if count < 0 { return errno == EAGAIN || errno == EINTR }
       if client.receive(buffer.bindMemory(to: UInt8.self)[..<count], now: now) { return true }
       refuse(
