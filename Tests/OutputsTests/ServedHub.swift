@@ -101,9 +101,10 @@ final class ServedHub: Sendable {
     hub.monitors.first { $0.id == id }?.changes.waits { powers.contains($0.power) } ?? false
   }
 
-  /// Blocks until a device of the present board has this status.
+  /// Blocks until a device of the present board has this status. A change of its holders alone changes no other value,
+  /// so this looks again after each change of its subscribers too.
   func shows(_ id: String, _ isMet: (DeviceStatus) -> Bool) -> Bool {
-    hub.monitors.first { $0.id == id }?.changes.waits(until: isMet) ?? false
+    hub.waits { hub.devices.first { $0.id == id }.map(isMet) ?? false }
   }
 
   /// Blocks until all devices are off, or asleep if their power cannot be switched.
