@@ -310,7 +310,8 @@ struct BoardSleepOutputTests {
     // The next run begins 20 s after the alarm, with a clock that began again.
     let second = try Bench(keys, folder: folder, from: 15)
     let alarmAt = try #require(sleep.alarmAt)
-    second.surroundings.slept.withLock { $0 += alarmAt + 20_000_000_000 - second.system() }
+    let ahead = alarmAt + 20_000_000_000 - second.system()
+    second.surroundings.slept.withLock { $0 += ahead }
     // The real-time clock carries the time over.
     second.surroundings.isConfirmed.withLock { $0 = false }
     second.begin()
