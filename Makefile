@@ -15,10 +15,10 @@ SWIFT_SLOW_TESTS := --filter EndToEndTests --filter TunnelTests --filter Consist
   $(if $(filter home-assistant,$(LEFT_OUT)),--skip HomeAssistantTests)
 # lld, if the toolchain has it, makes the executable two megabytes smaller and faster to start. Packed relocations
 # require glibc 2.36 or newer, as in bookworm. Identical code is merged, except for functions whose addresses may be
-# compared.
+# compared, and so are the ends of equal strings (-O2).
 TOOLCHAIN := $(shell swift -print-target-info 2>/dev/null | sed -n 's|.*"runtimeResourcePath" *: *"\(.*\)/lib/swift".*|\1|p')
 LLD := $(wildcard $(TOOLCHAIN)/bin/ld.lld)
-LINK := $(if $(LLD),-Xswiftc -Xclang-linker -Xswiftc -fuse-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --icf=safe -Xlinker --no-export-dynamic)
+LINK := $(if $(LLD),-Xswiftc -Xclang-linker -Xswiftc -fuse-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --icf=safe -Xlinker --no-export-dynamic -Xlinker -O2)
 # The same commit produces the same bytes in any folder: no paths, and no names that are hashes of data removed later.
 SCRATCH = $(shell .ci/scratch .build)
 REPRODUCIBLE = --scratch-path $(SCRATCH) -Xswiftc -file-prefix-map -Xswiftc $(SCRATCH)=.build -Xcc -ffile-prefix-map=$(SCRATCH)=.build \

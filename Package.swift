@@ -93,7 +93,7 @@ let package = Package(
     ),
     .target(name: "UBX", swiftSettings: fuzzed + fast + computing),
     .target(name: "NMEA", dependencies: ["UBX"], swiftSettings: fuzzed + fast + computing),
-    .target(name: "MCAP", swiftSettings: fuzzed + fast + computing),
+    .target(name: "MCAP", swiftSettings: fuzzed + computing),
     .target(
       name: "Devices", dependencies: ["HardwareIO", "MonotonicTime", "NMEA", "UBX"], swiftSettings: strict + fast),
     .target(name: "Fusion", dependencies: ["MonotonicTime"], swiftSettings: strict + fast + computing),
