@@ -5,9 +5,9 @@ from process import Trouble, need, start, until
 
 
 class Browser:
-  """folder: an empty folder for the profile."""
+  """folder: an empty folder for the profile. is_traced: whether Chromium traces the tasks of its threads."""
 
-  def __init__(self, folder):
+  def __init__(self, folder, is_traced=False):
     need("chromium", "chromedriver")
     with socket.socket() as free:
       free.bind(("127.0.0.1", 0))
@@ -20,7 +20,11 @@ class Browser:
       raise Trouble("chromedriver does not come")
     arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--no-proxy-server", "--hide-scrollbars", "--lang=en"]
     options = {"binary": "/usr/bin/chromium", "args": arguments}
-    wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options, "timeouts": {"script": 60000, "pageLoad": 60000}}}}
+    match = {"goog:chromeOptions": options, "timeouts": {"script": 60000, "pageLoad": 60000}}
+    if is_traced:
+      options["perfLoggingPrefs"] = {"traceCategories": "toplevel", "enableNetwork": False, "enablePage": False}
+      match["goog:loggingPrefs"] = {"performance": "ALL"}
+    wanted = {"capabilities": {"alwaysMatch": match}}
     for _ in range(2):
       # On a busy machine the driver may give up before the browser is ready.
       try:
@@ -57,6 +61,25 @@ class Browser:
   def tool(self, method, **parameters):
     """A command of the Chrome DevTools Protocol."""
     return self.call("POST", f"{self.session}/goog/cdp/execute", {"cmd": method, "params": parameters})
+
+  def main_thread_tasks(self, since):
+    """The durations in seconds of all tasks that the main threads of pages have begun since then, by the monotonic clock.
+
+    Chromium ends its trace with this.
+    """
+    entries, is_whole = [], False
+    while not is_whole:
+      # The driver gives at most 100,000 at once.
+      batch = self.call("POST", f"{self.session}/se/log", {"type": "performance"})
+      entries += batch
+      is_whole = not batch
+    messages = [json.loads(entry["message"])["message"] for entry in entries]
+    events = [message["params"] for message in messages if message["method"] == "Tracing.dataCollected"]
+    mains = {(event["pid"], event["tid"]) for event in events
+      if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"}
+    return [event["dur"] / 1e6 for event in events
+      if event["name"] == "ThreadControllerImpl::RunTask" and event["ph"] == "X" and event["ts"] >= 1e6 * since
+      and (event["pid"], event["tid"]) in mains]
 
   def resize(self, width, height, is_phone=False):
     """Gives the page a screen of this size."""
