@@ -26,9 +26,13 @@ REPRODUCIBLE = --scratch-path $(SCRATCH) -Xswiftc -file-prefix-map -Xswiftc $(SC
 # Optimized across modules: generic code is specialized, and a fix reaches its clients a quarter faster. Optimized for
 # size: a twentieth smaller, because Package.swift exempts the code that must be fast.
 OPTIMIZE := -Xswiftc -cross-module-optimization -Xswiftc -Osize
+# Without tables for unwinding the stack, a release is an eighth smaller. No code throws C++ exceptions or cancels
+# threads, backtraces follow frame pointers, and a debugger finds the tables among the debug information. The second
+# option is for functions in C headers: a file that contains one of them with a table would keep all its tables.
+TABLE_FREE := -Xswiftc -Xllvm -Xswiftc -force-attribute=nounwind -Xcc -fno-asynchronous-unwind-tables
 # The commit that --version of a release prints.
 COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
-BUILD_RELEASE = SENSORHUB_COMMIT=$(COMMIT) swift build -c release --static-swift-stdlib $(OPTIMIZE) $(LINK) $(REPRODUCIBLE) --product
+BUILD_RELEASE = SENSORHUB_COMMIT=$(COMMIT) swift build -c release --static-swift-stdlib $(OPTIMIZE) $(TABLE_FREE) $(LINK) $(REPRODUCIBLE) --product
 RELEASE = $(BUILD_RELEASE) sensorhub
 # The executable for a 64-bit Raspberry Pi, as built by deploy.sh.
 CROSS = .ci/build-for trixie arm64
