@@ -114,8 +114,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     // These two load their libraries on first use.
-    .target(name: "CMosquitto"),
-    .target(name: "CTLS"),
+    .target(name: "CMosquitto", dependencies: ["CLinux"]),
+    .target(name: "CTLS", dependencies: ["CLinux"]),
     .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
     .target(
       name: "Outputs",

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <dlfcn.h>
 #include <linux/close_range.h>
 #include <linux/pps.h>
 #include <linux/rtc.h>
@@ -309,4 +310,15 @@ int clinux_rtc_alarm(int fd, int64_t *seconds) {
   if (ioctl(fd, RTC_WKALM_RD, &alarm) != 0) return -errno;
   *seconds = rtc_seconds(&alarm.time);
   return alarm.enabled ? 1 : 0;
+}
+
+bool clinux_load_functions(const char *library, const char *names, void *functions) {
+  void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return false;
+  for (char *place = functions; *names; names += strlen(names) + 1, place += sizeof(void *)) {
+    void *function = dlsym(handle, names);
+    if (!function) return false;
+    memcpy(place, &function, sizeof function);
+  }
+  return true;
 }

@@ -1,7 +1,8 @@
 #define _GNU_SOURCE
 #include "CMosquitto.h"
 
-#include <dlfcn.h>
+#include "CLinux.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -73,13 +74,8 @@ static struct {
 static bool is_loaded;
 
 static void load(void) {
-  // The library stays open, because its functions may be called as long as the program runs.
-  void *handle = dlopen("libmosquitto.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!handle) return;
-#define LOAD(name, result, arguments)                                                                                   \
-  if (!(library.name = (result(*) arguments)dlsym(handle, "mosquitto_" #name))) return;
-  FUNCTIONS(LOAD)
-  is_loaded = library.lib_init() == SUCCESS;
+#define NAME(name, result, arguments) "mosquitto_" #name "\0"
+  if (clinux_load_functions("libmosquitto.so.1", FUNCTIONS(NAME), &library)) is_loaded = library.lib_init() == SUCCESS;
 }
 
 bool cmosquitto_is_available(void) {

@@ -1,6 +1,7 @@
 #include "CTLS.h"
 
-#include <dlfcn.h>
+#include "CLinux.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,13 +88,9 @@ static struct {
 static bool is_loaded;
 
 static void load(void) {
-  // The library stays open, because its functions may be called as long as the program runs. libssl brings libcrypto,
-  // where dlsym(3) finds the other functions.
-  void *handle = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
-  if (!handle) return;
-#define LOAD(name, result, arguments)                                                                                   \
-  if (!(library.name = (result(*) arguments)dlsym(handle, #name))) return;
-  FUNCTIONS(LOAD)
+  // libssl brings libcrypto, where dlsym(3) finds the functions that are not its own.
+#define NAME(name, result, arguments) #name "\0"
+  if (!clinux_load_functions("libssl.so.3", FUNCTIONS(NAME), &library)) return;
   // The library's exit handler would free what a thread with a connection still uses.
   is_loaded = library.OPENSSL_init_ssl(INIT_WITHOUT_EXIT_HANDLER, NULL) == 1;
 }

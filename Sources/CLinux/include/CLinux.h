@@ -264,3 +264,12 @@ int clinux_rtc_set_alarm(int fd, int64_t seconds, bool is_on);
 
 /// Reads the alarm of a real-time clock. Returns 1 if it is on, 0 if it is off, or a negative errno.
 int clinux_rtc_alarm(int fd, int64_t *seconds);
+
+/// Loads a library, and finds functions in it (dlopen(3), dlsym(3)). The library stays open, because its functions may
+/// be called as long as the program runs.
+///
+/// `names`: the functions' names, each of which ends with a zero byte, and an empty name at the end.
+/// `functions`: a structure of pointers to functions, one for each name, in the same order.
+///
+/// Returns whether the library is installed, and has all of the functions.
+bool clinux_load_functions(const char *library, const char *names, void *functions);
