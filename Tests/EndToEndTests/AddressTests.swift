@@ -41,7 +41,7 @@ import Testing
     policy.wait()
     #expect(policy.standardOutput.contains("IPAddressAllow=192.0.2.0/24"))
     // One address less: clients of the others notice nothing.
-    let client = Peer(gpsd)
+    let client = WireClient(port: gpsd)
     client.send("?WATCH={\"enable\":true,\"json\":true};")
     #expect(client.receives("\"mode\":3"))
     HubProcess.write(

@@ -44,10 +44,10 @@ import Testing
     let hub = hub()
     // The hub is stopped between the connection and the bytes, as in `ForeignProtocolTests`.
     #expect(hub.logs("raw bridge on 127.0.0.1:\(port), ") && hub.program.halt())
-    let browser = Peer(port)
+    let browser = WireClient(port: port)
     browser.send("POST / HTTP/1.1\r\n\r\n$PUBX,40,GLL,0,0,0,0*5C\r\n")
     hub.program.send(SIGCONT)
-    #expect(eventually { !browser.isOpen }, "\(browser.text)")
+    #expect(browser.waitsForEnd(), "\(browser.text)")
     #expect(hub.devicesNow["gps"].wakes == 0)
 
     let (reader, writer) = (SocketClient(port: port), SocketClient(port: port))

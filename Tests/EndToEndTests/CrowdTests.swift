@@ -49,7 +49,7 @@ import Testing
   /// A stopped hub admits no client. A client that finds no room in the port's queue gets no answer, and tries again
   /// after one, three and seven seconds, which should not be necessary for any client here.
   @Test func `five hundred clients that connect to each port at once are all queued and served`() {
-    Peer.allowCrowds()
+    WireClient.allowCrowds()
     let ports = (0..<3).map { _ in SocketClient.freePort() }
     let hub = HubProcess(
       board: HubProcess.simulatedBoard(

@@ -27,18 +27,18 @@ import Testing
   // MARK: Places
 
   @Test func `eleven hundred connections of one idle machine lock out no other, and log one line`() {
-    Peer.allowCrowds()
+    WireClient.allowCrowds()
     let hub = HubProcess(board: board)
     #expect(hub.logs("dashboard on"))
     let begun = MonotonicClock().now
-    let idle = (0..<1120).map { _ in Peer(gpsd, from: [127, 0, 0, 2]) }
+    let idle = (0..<1120).map { _ in WireClient(port: gpsd, from: [127, 0, 0, 2]) }
     let devices = Program(["devices", "--verbose", "--socket", hub.socket])
     #expect(devices.wait() == 0, "\(devices.standardError)")
     #expect(devices.standardOutput.contains("held by  no client"))
     // The others connect from another machine, from the same one, and to another port.
-    let others = [Peer(gpsd), Peer(gpsd, from: [127, 0, 0, 2])]
+    let others = [WireClient(port: gpsd), WireClient(port: gpsd, from: [127, 0, 0, 2])]
     for client in others { client.send(FairnessTests.watch) }
-    let plotter = Peer(nmea, from: [127, 0, 0, 2])
+    let plotter = WireClient(port: nmea, from: [127, 0, 0, 2])
     for client in others { #expect(client.receives("\"mode\":3"), "\(client.text)") }
     #expect(plotter.receives("$GNGGA,"))
     let refused = metric("sensorhub_output_refused_clients_total{output=\"gpsd\"}")
@@ -58,9 +58,9 @@ import Testing
   @Test func `a machine of active clients is limited to its share, and the rest stays free for others`() {
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("gpsd: { port: \(gpsd), clients: 8 }, nmea: { port: \(nmea), clients: 8 }"))
-    let greedy = (0..<8).map { _ in Peer(nmea, from: [127, 0, 0, 2]) }
+    let greedy = (0..<8).map { _ in WireClient(port: nmea, from: [127, 0, 0, 2]) }
     #expect(eventually { greedy.count(where: \.isOpen) == 4 && hub.devicesNow["gps"].holders.count == 4 })
-    let plotter = Peer(nmea)
+    let plotter = WireClient(port: nmea)
     #expect(plotter.receives("$GNGGA,"))
     #expect(hub.logs("is refused: its machine has 4 connections"))
     #expect(lines(hub.program.standardError, "is refused: its machine has 4 connections").count == 1)
@@ -68,12 +68,12 @@ import Testing
   }
 
   @Test func `with few file descriptors, the outputs share them and the Unix sockets always answer`() {
-    Peer.allowCrowds()
+    WireClient.allowCrowds()
     let hub = ShellHub("ulimit -n 256; exec \"$@\"", board: board)
     #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
     // Each of them sends a request, so that none has to make room; they come from enough machines to fill each port.
     let crowd = [gpsd, nmea].flatMap { port in
-      (0..<300).map { index in Peer(port, from: [127, 0, 1, UInt8(index % 50)]) }
+      (0..<300).map { index in WireClient(port: port, from: [127, 0, 1, UInt8(index % 50)]) }
     }
     for client in crowd { client.send("?POLL;") }
     for _ in 0..<20 { #expect(hub.devices?.devices.count == 2) }
@@ -82,7 +82,7 @@ import Testing
     #expect(HTTPAnswer(web, "GET", "/healthz").body == "ok\n")
     // A port accepts these clients after the crowd. They are served or refused.
     for (port, greeting) in [(gpsd, "VERSION"), (nmea, "$G")] {
-      let last = Peer(port, from: [127, 0, 2, 1])
+      let last = WireClient(port: port, from: [127, 0, 2, 1])
       #expect(last.receives(greeting) || !last.isOpen)
     }
     #expect(crowd.count(where: \.isOpen) <= 64, "\(crowd.count(where: \.isOpen))")
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test func `one program cannot use all connections, and a refused client gets the reason`() {
-    Peer.allowCrowds()
+    WireClient.allowCrowds()
     let hub = HubProcess(board: board)
     let crowd = (0..<300).map { _ in SocketClient.connect(path: hub.socket) }
     defer { for descriptor in crowd { close(descriptor) } }
@@ -131,7 +131,7 @@ import Testing
 
   @Test func `a client that switches its watch on and off in a loop floods neither the log nor the hub`() {
     let hub = HubProcess(board: board)
-    let good = Peer(gpsd)
+    let good = WireClient(port: gpsd)
     good.send(FairnessTests.watch)
     #expect(good.receives("\"mode\":3"))
     good.send("?WATCH={\"enable\":false};")
@@ -143,7 +143,7 @@ import Testing
     restless.send(Array(loop.utf8.prefix(90_000)))
     // Other clients are served as usual.
     for _ in 0..<3 {
-      let polling = Peer(gpsd)
+      let polling = WireClient(port: gpsd)
       polling.send(FairnessTests.watch)
       #expect(polling.receives("\"mode\":3"))
     }

@@ -22,14 +22,14 @@ import Testing
     // A browser sends at once, which a test on a busy machine may not: so the hub is stopped between its connection
     // and its bytes. A client that has sent nothing to the second port after a quarter of a second is a plotter.
     #expect(hub.program.halt())
-    var browsers: [Peer] = []
+    var browsers: [WireClient] = []
     for words in requests + [allocate] {
       for port in [gpsd, nmea] {
-        browsers.append(Peer(port))
+        browsers.append(WireClient(port: port))
         browsers.last?.send(words)
       }
     }
-    browsers.append(Peer(nmea))
+    browsers.append(WireClient(port: nmea))
     browsers.last?.send("hello\r\n")
     hub.program.send(SIGCONT)
     for browser in browsers {
@@ -41,7 +41,7 @@ import Testing
     #expect(hub.devicesNow.devices.allSatisfy { $0.wakes == 0 && $0.holders.isEmpty })
     // The request comes in two packets, cut at any point.
     for request in requests {
-      let slow = Peer(gpsd)
+      let slow = WireClient(port: gpsd)
       slow.send(Array(request.prefix(2)))
       #expect(slow.receives("VERSION"))
       slow.send(Array(request.dropFirst(2)))
@@ -53,7 +53,7 @@ import Testing
     let count = hub.program.standardError.split(separator: "\n").count { $0.contains("the client speaks HTTP") }
     #expect(count == 2, "\(hub.program.standardError)")
     // A plotter's own sentences are accepted.
-    let plotter = Peer(nmea)
+    let plotter = WireClient(port: nmea)
     plotter.send("$GPRMB,A*00\r\n")
     #expect(plotter.receives("RMC"))
     #expect(hub.stop() == 0)

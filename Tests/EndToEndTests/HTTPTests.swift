@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HTTPTests {
   private let port = SocketClient.freePort()
 
-  init() { Peer.allowCrowds() }
+  init() { WireClient.allowCrowds() }
 
   private func hub() -> HubProcess {
     let hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))

@@ -9,12 +9,12 @@ import Testing
   private let nmea = SocketClient.freePort()
   private static let watch = "?WATCH={\"enable\":true,\"json\":true};"
 
-  init() { Peer.allowCrowds() }
+  init() { WireClient.allowCrowds() }
 
   /// The threads and descriptors of the process are counted.
   @Test func `ten thousand invalid requests on each port do no harm`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
-    let good = Peer(gpsd)
+    let good = WireClient(port: gpsd)
     good.send(PortTests.watch)
     #expect(good.receives("\"mode\":3"))
     let before = hub.resources
@@ -54,7 +54,7 @@ import Testing
 
   @Test func `twenty clients that do not read delay none of two hundred others`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
-    let clients = (0..<180).map { _ in Peer(gpsd) }
+    let clients = (0..<180).map { _ in WireClient(port: gpsd) }
     let stalled = (0..<20).map { _ in SocketClient.connect(port: gpsd) }
     let request = Array((PortTests.watch + "?WATCH={\"nmea\":true};").utf8)
     for descriptor in stalled { _ = request.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } }
@@ -77,7 +77,7 @@ import Testing
 
   @Test func `five hundred clients do not keep the hub from ending with its power off`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
-    let clients = (0..<500).map { index in Peer(index % 2 == 0 ? gpsd : nmea) }
+    let clients = (0..<500).map { index in WireClient(port: index % 2 == 0 ? gpsd : nmea) }
     // The NMEA port sends without a request, and closes on input that is no sentence.
     for index in stride(from: 0, to: clients.count, by: 2) { clients[index].send(PortTests.watch) }
     for client in clients { #expect(client.reads { client.lineCount > 4 }) }
@@ -87,7 +87,7 @@ import Testing
   }
 }
 
-extension Peer {
+extension WireClient {
   /// The times of the positions that have arrived completely.
   fileprivate var positions: [String] {
     let whole = text.split(separator: "\r\n", omittingEmptySubsequences: false).dropLast()

@@ -10,7 +10,7 @@ import Testing
   private let hub: HubProcess
 
   init() {
-    Peer.allowCrowds()
+    WireClient.allowCrowds()
     hub = HubProcess(board: HubProcess.simulatedBoard("http: { port: \(port) }"))
     let hub = hub
     _ = hub.logs("dashboard on")

@@ -109,15 +109,16 @@ public final class SocketClient: Sendable {
   }
 
   /// Connects without reading.
-  public static func connect(port: UInt16) -> Int32 {
+  /// - Parameter source: the address of this machine from which the client connects, as if from another machine
+  public static func connect(port: UInt16, from source: [UInt8]? = nil) -> Int32 {
     var address = SocketClient.loopback(port)
-    return connect(AF_INET, &address, "port \(port)")
+    return connect(AF_INET, &address, "port \(port)", from: source)
   }
 
   /// Waits until a server listens, because the hub opens its ports one after another.
-  private static func connect<Address>(_ family: Int32, _ address: inout Address, _ name: String, isNamed: Bool = false)
-    -> Int32
-  {
+  private static func connect<Address>(
+    _ family: Int32, _ address: inout Address, _ name: String, isNamed: Bool = false, from source: [UInt8]? = nil
+  ) -> Int32 {
     var descriptor: Int32 = -1
     var error: Int32 = 0
     let isConnected = eventually {
@@ -128,6 +129,7 @@ public final class SocketClient: Sendable {
         own.sa_family = sa_family_t(family)
         precondition(bind(descriptor, &own, socklen_t(MemoryLayout<sa_family_t>.size)) == 0)
       }
+      if let source { precondition(clinux_bind_tcp(descriptor, source, 4, 0) == 0, "cannot connect from \(source)") }
       let result = withUnsafePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
           Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))

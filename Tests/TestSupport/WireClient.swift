@@ -2,7 +2,8 @@ import CLinux
 import Glibc
 import MonotonicTime
 
-/// A client of a real socket that reads only while the test waits for bytes, on the test's thread.
+/// A client of a real socket that reads only while the test waits for bytes, on the test's thread. There may be a
+/// thousand of them.
 public final class WireClient {
   /// The longest wait, which only keeps a failing test from waiting for ever.
   private static let limit = Duration.seconds(180)
@@ -14,12 +15,23 @@ public final class WireClient {
   /// - Parameter isNamed: whether the client's socket has a name, which tells the hub that a request follows
   public init(path: String, isNamed: Bool = false) { descriptor = SocketClient.connect(path: path, isNamed: isNamed) }
 
-  public init(port: UInt16) { descriptor = SocketClient.connect(port: port) }
+  /// - Parameter source: the address of this machine from which the client connects, as if from another machine
+  public init(port: UInt16, from source: [UInt8]? = nil) {
+    descriptor = SocketClient.connect(port: port, from: source)
+  }
 
   /// - Parameter descriptor: a connected socket, which this client closes
   public init(_ descriptor: Int32) { self.descriptor = descriptor }
 
   deinit { close(descriptor) }
+
+  /// Raises this process's limit of open files for crowds, several of which may run at a time. The usual limit is 1024.
+  public static func allowCrowds() {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 16_384))
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
 
   /// Disconnects. Bytes that have arrived can still be read.
   public func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
