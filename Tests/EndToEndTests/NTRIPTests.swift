@@ -1,6 +1,4 @@
 import Glibc
-import HardwareIO
-import MonotonicTime
 import Simulation
 import TestSupport
 import Testing
@@ -8,35 +6,14 @@ import Testing
 /// Corrections on their whole path: from a caster through the hub to a receiver on a serial line, and the receiver's
 /// answer on the way back.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct NTRIPTests {
-  private let http = SocketClient.freePort()
   private let gpsd = SocketClient.freePort()
-  /// A receiver that has a carrier-phase solution soon after the first correction message.
-  private let receiver: CommandedReceiver
-  private let port: String
+  private let rover: CorrectedReceiver
 
-  init() throws {
-    var configuration = CommandedReceiver.Configuration()
-    configuration.timeToFirstFixScale = 0.02
-    configuration.takesCorrections = true
-    receiver = CommandedReceiver(
-      .ublox9, world: World(start: MonotonicClock().now), configuration: configuration)
-    receiver.setPower(true)
-    port = try receiver.plugIn()
-  }
+  init() throws { rover = try CorrectedReceiver() }
 
   private func hub(_ ntrip: String) -> HubProcess {
-    let hub = HubProcess(
-      board: """
-        { name: "test",
-          devices: { gps: { driver: "ublox", port: "\(port)", rateHz: 5, messages: "ubx", ntrip: { \(ntrip) },
-            power: { lingerSeconds: 0.2 } } },
-          http: { port: \(http) }, gpsd: { port: \(gpsd) } }
-        """, ["--no-journal-state"], environment: ["CREDENTIALS_DIRECTORY=/tmp"])
-    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
-    return hub
+    rover.hub(ntrip, outputs: "gpsd: { port: \(gpsd) },", environment: ["CREDENTIALS_DIRECTORY=/tmp"])
   }
-
-  private func body(_ path: String) -> String { HTTPAnswer(http, "GET", path).body }
 
   /// Sends two messages repeatedly while the client accepts them, cut in the middle of one.
   private static func serve(_ visit: ScriptedCaster.Visit) {
@@ -61,13 +38,12 @@ import Testing
     let source = "ntrip://me@127.0.0.1:\(caster.port)/BASE"
     let hub = hub("caster: \"\(source)\", passwordFile: \"\(password)\"")
     // The receiver has no subscribers, so no corrections are requested.
-    #expect(eventually { body("/devices").contains("\"phase\":\"off\"") })
+    #expect(eventually { rover.body("/devices").contains("\"phase\":\"off\"") })
     #expect(caster.visits.values.isEmpty)
 
     let client = SocketClient(port: gpsd)
     client.send("?WATCH={\"enable\":true,\"json\":true};\n")
-    let stream = SocketClient(port: http)
-    stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    let stream = rover.subscriber()
     // A fix with carrier phase follows the first corrections.
     #expect(stream.receives("\"status\":3,") && stream.receives("\"correctionAge\":"), "\(hub.program.standardError)")
     let request = caster.visits.values.first?.request ?? ""
@@ -85,12 +61,12 @@ import Testing
       ] + [1005, 1077].map { "sensorhub_correction_messages_total{device=\"gps\",message=\"\($0)\"} " }
     var (metrics, state) = ("", "")
     let areTold = eventually {
-      (metrics, state) = (body("/metrics"), body("/state"))
+      (metrics, state) = (rover.body("/metrics"), rover.body("/state"))
       return expected.allSatisfy(metrics.contains) && state.contains("\"status\":3,")
         && state.contains("\"correctionAge\":")
     }
     #expect(areTold, "\(metrics) \(state)")
-    #expect(receiver.commands.contains(.correction(1005)) && receiver.commands.contains(.correction(1077)))
+    #expect(rover.receiver.commands.contains(.correction(1005)) && rover.receiver.commands.contains(.correction(1077)))
     let parts = ["  base     receiving from ntrip://", " messages (1005, 1077), ", "; the receiver reports: "]
     var listing = ""
     let areListed = eventually {
@@ -101,30 +77,29 @@ import Testing
     }
     #expect(areListed, "\(listing)")
     // The user's password is private.
-    for text in [metrics, listing, hub.program.standardError, body("/devices")] {
+    for text in [metrics, listing, hub.program.standardError, rover.body("/devices")] {
       #expect(!text.contains("secret") && !text.contains("bWU6"))
     }
 
     stream.leave()
     client.leave()
     #expect(caster.visits.values.allSatisfy { $0.waitsForEnd() })
-    #expect(eventually { body("/devices").contains("\"phase\":\"off\"") }, "\(body("/devices"))")
+    #expect(eventually { rover.body("/devices").contains("\"phase\":\"off\"") }, "\(rover.body("/devices"))")
     #expect(caster.visits.values.count == 1)
     #expect(hub.stop() == 0)
-    receiver.hangUp()
+    rover.receiver.hangUp()
   }
 
   @Test func `a caster that disappears is reported on the devices, and the receiver keeps working`() {
     let caster = ScriptedCaster { NTRIPTests.serve($0) }
     let hub = hub("caster: \"ntrip://127.0.0.1:\(caster.port)/BASE\"")
-    let stream = SocketClient(port: http)
-    stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    let stream = rover.subscriber()
     #expect(stream.receives("\"status\":3,"))
     caster.end()
     let reason = "no corrections from ntrip://127.0.0.1:\(caster.port)/BASE: "
     var devices = ""
     let isReported = eventually {
-      devices = body("/devices")
+      devices = rover.body("/devices")
       return devices.contains("\"phase\":\"waiting\"") && devices.contains(reason)
     }
     #expect(isReported, "\(devices)")
@@ -132,6 +107,6 @@ import Testing
     #expect(stream.receives("\"mode\":3,"))
     stream.leave()
     #expect(hub.stop() == 0)
-    receiver.hangUp()
+    rover.receiver.hangUp()
   }
 }
