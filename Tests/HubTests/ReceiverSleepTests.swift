@@ -162,11 +162,17 @@ struct ReceiverSleepTests {
     receiver.requests.values.count { Self.kind($0) == 0x0241 }
   }
 
-  /// Waits until the receiver has been told to sleep `count` times, and the hub counts it as asleep.
-  private func isAsleepAgain(_ receiver: ScriptedReceiver, _ hub: Hub, count: Int) -> Bool {
-    // While the receiver is told to sleep, the hub counts it as awake. This polls because the hub sets the timer for the
-    // next time just after that, and no value shows it.
-    eventually { sleeps(receiver) == count && hub.devices.first?.power == .asleep }
+  /// Waits until the receiver has been told to sleep `count` times, its reader has ended, and the hub counts it as
+  /// asleep.
+  ///
+  /// The three waits cannot miss an event, because each event comes only after the one before it. The command comes from
+  /// a reader that is at work, so the next end is that reader's. Before its end, the reader sets the timer for the next
+  /// time. A test must not move the clock before that end: the timer's action leaves a device alone whose reader is at
+  /// work. The status follows from the end, and does not change until the timer is due.
+  private func isAsleepAgain(_ receiver: ScriptedReceiver, _ hub: Hub, count: Int) async -> Bool {
+    await receiver.requests.values { requests in requests.count { Self.kind($0) == 0x0241 } >= count }
+    await hub.isOff()
+    return sleeps(receiver) == count && hub.monitors[0].changes.waits { $0.power == .asleep }
   }
 
   @Test func `a sleeping receiver without a switch is put to sleep again before it would wake by itself`() async throws
@@ -180,12 +186,12 @@ struct ReceiverSleepTests {
       hardware.clock.advance(by: .seconds(11 * 86_400))
       #expect(sleeps(receiver) == count - 1 && receiver.isAsleep)
       hardware.clock.advance(by: .seconds(86_400 - 3600))
-      #expect(isAsleepAgain(receiver, hub, count: count), "\(hub.devices)")
+      #expect(await isAsleepAgain(receiver, hub, count: count), "\(hub.devices)")
       #expect(receiver.isAsleep)
     }
     // The receiver's clock continues while the machine is suspended.
     hardware.clock.suspend(for: .seconds(12 * 86_400))
-    #expect(isAsleepAgain(receiver, hub, count: 4), "\(hub.devices)")
+    #expect(await isAsleepAgain(receiver, hub, count: 4), "\(hub.devices)")
     // No client has used the receiver.
     #expect(hub.devices.first?.idleTimeout?.learned.gapCount == 0 && hub.devices.first?.holders == [])
     hub.shutDown()
@@ -200,7 +206,7 @@ struct ReceiverSleepTests {
     #expect(hub.makeSafe().isEmpty)
     #expect(receiver.isAsleep && sleeps(receiver) == 1)
     hardware.clock.advance(by: .seconds(12 * 86_400 - 3600))
-    #expect(isAsleepAgain(receiver, hub, count: 2), "\(hub.devices)")
+    #expect(await isAsleepAgain(receiver, hub, count: 2), "\(hub.devices)")
     hub.shutDown()
     await hub.isOff()
     receiver.end()
@@ -216,7 +222,7 @@ struct ReceiverSleepTests {
     let rail = try #require(hub.receiver).device.rail
     _ = try rail.require(for: "other", after: .zero, Poller(stop: -1))
     hardware.clock.advance(by: .seconds(12 * 86_400 - 3600))
-    #expect(isAsleepAgain(receiver, hub, count: 2), "\(hub.devices)")
+    #expect(await isAsleepAgain(receiver, hub, count: 2), "\(hub.devices)")
     #expect(receiver.isAsleep && hardware.levels.values == [true])
     rail.release(for: "other")
     #expect(hardware.levels.values == [true])
