@@ -51,7 +51,7 @@ struct BatteryOutputTests {
     let notices = Recorder<BoardShutdownNotice>()
     let hooks = host.shutdownNotices.subscribe(as: "hooks", receiveValue: { notices.append($0) })
     let client = host.hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { hardware.powerLines.level("gps-power") })
+    #expect(hardware.powerLines.waits(for: true, of: "gps-power"))
     let watch = output.begin()
     hardware.gpsSupply.load("drain", amperes: 0.7)
     #expect(notices.waits { $0.contains { $0.isBegin } })
@@ -60,7 +60,7 @@ struct BatteryOutputTests {
     #expect(hardware.powerLines.level("gps-power"))
     try #require(notices.values.first { $0.isBegin }).told()
     #expect(machine.requests.waits { $0 == [false] })
-    #expect(eventually { !hardware.powerLines.level("gps-power") })
+    #expect(hardware.powerLines.waits(for: false, of: "gps-power"))
     await host.hub.isOff()
     client.cancel()
     watch.cancel()
@@ -78,12 +78,11 @@ struct BatteryOutputTests {
     hardware.gpsSupply.load("drain", amperes: 0.7)
     let watch = output.begin()
     #expect(machine.requests.waits { !$0.isEmpty })
-    #expect(
-      eventually {
-        host.hub.devices.last?.warning?.hasSuffix("the board stays on: apt forbids it: an update; wait") == true
-      })
+    let meter = try #require(host.hub.monitors.first { $0.id == "meter" })
+    let warning = "the board stays on: apt forbids it: an update; wait"
+    #expect(meter.changes.waits { $0.warning?.hasSuffix(warning) == true })
     let client = host.hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { hardware.powerLines.level("gps-power") })
+    #expect(hardware.powerLines.waits(for: true, of: "gps-power"))
     #expect(machine.requests.values.count == 1)
     client.cancel()
     watch.cancel()

@@ -217,12 +217,12 @@ struct BoardSleepOutputTests {
     bench.begin()
     bench.pass(40)
     let client = bench.host.hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
-    #expect(eventually { bench.hardware.powerLines.level("gps-power") })
+    #expect(bench.hardware.powerLines.waits(for: true, of: "gps-power"))
     bench.pass(60)
     #expect(bench.logind.requests.values.isEmpty)
     #expect(bench.host.boardSleep.value?.reason.contains("holds gps") == true)
     client.cancel()
-    #expect(eventually { !bench.hardware.powerLines.level("gps-power") })
+    #expect(bench.hardware.powerLines.waits(for: false, of: "gps-power"))
     #expect(
       eventually {
         bench.pass(1)
