@@ -31,101 +31,12 @@ final class ViewerLeases: Sendable {
     var rateHz = 0.0
   }
 
-  /// A viewer's request, and when it ends.
-  private struct TimedRequest {
-    var interest: ViewerRequest
-    var payload: [UInt8]
-    /// The time until which the broker stores the request; `nil` if it has no end.
-    var expiry: MonotonicInstant?
-    var end: MonotonicInstant?
-
-    init(_ interest: ViewerRequest, _ payload: [UInt8], expirySeconds: UInt32?, at now: MonotonicInstant) {
-      self.interest = interest
-      self.payload = payload
-      expiry = expirySeconds.map { now + .seconds(Int64($0)) }
-      end = [interest.duration.map { now + $0 }, expiry].compactMap { $0 }.min()
-    }
-
-    mutating func goBack(by slept: Duration) {
-      expiry?.moveBack(by: slept)
-      end?.moveBack(by: slept)
-    }
-
-    /// Whether the viewer sent this request after `other`. In a repeated message, the broker counts the expiry down
-    /// in whole seconds.
-    func isNewer(than other: TimedRequest) -> Bool {
-      if payload != other.payload { return true }
-      guard let expiry else { return false }
-      return other.expiry.map { expiry > $0 + .seconds(2) } ?? true
-    }
-  }
-
-  /// A request that its viewer has withdrawn.
-  private struct TakenBack {
-    var key: ViewerRequest.Key
-    var timed: TimedRequest
-    var at: MonotonicInstant
-  }
-
-  private struct Entry {
-    var timed: TimedRequest
-    var lease: Subscription
-    /// Whether the request has come since the last connection, for the first time or again.
-    var isConfirmed = true
-    /// Whether the request was withdrawn, by the viewer or by a broker that shuts down. It ends at the next review
-    /// unless the viewer repeats it.
-    var isTakenBack = false
-  }
-
-  /// Keeps devices awake that viewers have started too often.
-  private struct Floor {
-    var parts: Set<StatePart>
-    var end: MonotonicInstant
-    var lease: Subscription
-  }
-
-  private struct State {
-    var entries: [ViewerRequest.Key: Entry] = [:]
-    var starts = RequestStarts()
-    var floor: Floor?
-    /// The requests whose time is over, until the broker no longer stores them.
-    var over: [ViewerRequest.Key: TimedRequest] = [:]
-    /// For each stream, the request whose values are published for all viewers.
-    var fastest: [ViewerRequest.Stream: ViewerRequest.Key] = [:]
-    var isConnected = false
-    /// When the broker announced its end, since the last connection.
-    var brokerLeftAt: MonotonicInstant?
-    /// The requests that were withdrawn within the last `farewell`. If the broker shuts down, it may have withdrawn
-    /// them, and not their viewers.
-    var takenBack: [TakenBack] = []
-    var isOver = false
-
-    /// Whether a new lease may start a device: the leases for states do not need all its parts already. A lease for
-    /// fixes or for one state lets its devices sleep in between.
-    func mayStartDevice(_ interest: ViewerRequest) -> Bool {
-      let awake = entries.values.reduce(into: floor?.parts ?? []) { awake, entry in
-        if entry.timed.interest.keepsAwake { awake.formUnion(entry.timed.interest.wokenParts) }
-      }
-      return !awake.isSuperset(of: interest.wokenParts)
-    }
-
-    mutating func chooseFastest() {
-      fastest = [:]
-      // The entries are sorted, so that of two equal rates the same one wins each time.
-      for (key, entry) in entries.sorted(by: { $0.key.viewer < $1.key.viewer })
-      where entry.timed.interest.kind == .states {
-        let present = fastest[key.stream].flatMap { entries[$0]?.timed.interest.rateHz } ?? 0
-        if entry.timed.interest.rateHz > present { fastest[key.stream] = key }
-      }
-    }
-  }
-
   private let host: HubHost
   private let clock: any MonotonicTimeSource
   private let send: @Sendable (FusedState, ViewerRequest.Stream) -> Void
   private let sendFix: @Sendable (RequestedFix, ViewerRequest.Key) -> Void
   private let expired: @Sendable (ViewerRequest.Key) -> Void
-  private let state = Guarded(State())
+  private let state = Guarded(ViewerRequests())
   /// Set to the earliest end of a request.
   private let alarm: Alarm
   /// Ends unconfirmed requests.
@@ -167,40 +78,31 @@ final class ViewerLeases: Sendable {
     let (interest, isValid) = ViewerRequest.read(payload, of: key.stream)
     guard isValid else { return host.traffic.mqtt.clientRefused() }
     guard let interest else {
-      state.withLock { $0.over[key] = nil }
+      state.withLock { $0.forgetEnd(of: key) }
       return takeBack(key)
     }
     var timed = TimedRequest(interest, payload, expirySeconds: expirySeconds, at: clock.now)
     if isRepeated, interest.duration != nil {
-      let (known, isOver) = state.withLock { state in
-        (state.entries[key]?.timed ?? state.over[key], state.over[key] != nil)
-      }
+      let (known, isOver) = state.withLock { $0.known(from: key) }
       if let known, !timed.isNewer(than: known) {
         // The request ended while the hub could not tell the broker.
         if isOver { return expired(key) }
         timed.end = known.end
       }
     }
-    state.withLock { $0.over[key] = nil }
+    state.withLock { $0.forgetEnd(of: key) }
     take(timed, from: key, isSaidNow: !isRepeated)
   }
 
   private func take(_ timed: TimedRequest, from key: ViewerRequest.Key, isSaidNow: Bool = false) {
     // A viewer that repeats a request for one state wants a new state.
     if !(isSaidNow && timed.interest.kind == .oneState), renew(key, timed) { return }
-    guard state.withLock({ !$0.isOver && ($0.entries[key] != nil || ViewerLeases.hasSlot(for: key, in: $0)) }) else {
-      return host.traffic.mqtt.clientRefused()
-    }
+    guard state.withLock({ $0.admits(key) }) else { return host.traffic.mqtt.clientRefused() }
     let now = clock.now
-    let isTooOften = state.withLock { $0.mayStartDevice(timed.interest) && $0.starts.note(at: now) }
+    let isTooOften = state.withLock { $0.startsTooOften(timed.interest, at: now) }
     if isTooOften { keepAwake(timed.interest.wokenParts, until: now + RequestStarts.floor) }
     let lease = lease(timed.interest, for: key)
-    let (old, isNew): (Entry?, Bool) = state.withLock { state in
-      guard !state.isOver else { return (Entry(timed: timed, lease: lease), false) }
-      let old = state.entries.updateValue(Entry(timed: timed, lease: lease), forKey: key)
-      state.chooseFastest()
-      return (old, old == nil)
-    }
+    let (old, isNew) = state.withLock { $0.enter(ViewerRequests.Entry(timed: timed, lease: lease), for: key) }
     if isNew { host.traffic.mqtt.clientCame() }
     // Begin the new lease before ending the old one, so that a new rate causes no power cycle.
     old?.lease.cancel()
@@ -214,45 +116,20 @@ final class ViewerLeases: Sendable {
     let lease = host.subscribe(
       to: ViewRequest(rateHz: 0.001, parts: all), as: Holder("mqtt frequent requests", payer: Payer("mqtt")),
       receiveState: { _ in }, receiveFix: { _ in })
-    let old: Subscription? = state.withLock { state in
-      guard !state.isOver else { return lease }
-      defer { state.floor = Floor(parts: all, end: end, lease: lease) }
-      return state.floor?.lease
-    }
+    let old = state.withLock { $0.keepAwake(ViewerRequests.Floor(parts: all, end: end, lease: lease)) }
     old?.cancel()
     _ = clock.schedule(at: end) { [weak self] in self?.endFloor(at: end) }
   }
 
   /// - Parameter instant: the end that has come; `nil` to end it now
   private func endFloor(at instant: MonotonicInstant? = nil) {
-    let lease: Subscription? = state.withLock { state in
-      guard instant == nil || state.floor?.end == instant else { return nil }
-      defer { state.floor = nil }
-      return state.floor?.lease
-    }
+    let lease = state.withLock { $0.endFloor(at: instant) }
     lease?.cancel()
-  }
-
-  private static func hasSlot(for key: ViewerRequest.Key, in state: State) -> Bool {
-    let users = state.entries.keys.lazy.map { SlotUser(viewer: $0.viewer) }
-    return SlotUser(viewer: key.viewer).refusal(to: limit, among: users) == nil
   }
 
   private func takeBack(_ key: ViewerRequest.Key) {
     let now = clock.now
-    let isTheBrokers = state.withLock { state in
-      guard let entry = state.entries[key] else { return false }
-      if let at = state.brokerLeftAt, now - at < ViewerLeases.grace {
-        state.entries[key]?.isTakenBack = true
-        return true
-      }
-      state.takenBack.removeAll { now - $0.at > ViewerLeases.farewell }
-      if state.takenBack.count < ViewerLeases.limit {
-        state.takenBack.append(TakenBack(key: key, timed: entry.timed, at: now))
-      }
-      return false
-    }
-    if !isTheBrokers { end(key) }
+    if state.withLock({ $0.takeBack(key, at: now) }) { end(key) }
   }
 
   private func lease(_ interest: ViewerRequest, for key: ViewerRequest.Key) -> Subscription {
@@ -279,50 +156,29 @@ final class ViewerLeases: Sendable {
   ///
   /// - Returns: `false` if there is no lease for these values
   private func renew(_ key: ViewerRequest.Key, _ timed: TimedRequest) -> Bool {
-    let isSame = state.withLock { state in
-      guard var entry = state.entries[key], entry.timed.interest == timed.interest else { return false }
-      entry.timed = timed
-      (entry.isConfirmed, entry.isTakenBack) = (true, false)
-      state.entries[key] = entry
-      return true
-    }
+    let isSame = state.withLock { $0.renew(key, timed) }
     if isSame { setAlarm() }
     return isSame
   }
 
   /// Moves the ends of requests earlier by the time that the machine was suspended. See `MonotonicInstant.moveBack`.
   private func resume(after slept: Duration) {
-    state.withLock { state in
-      for key in state.entries.keys { state.entries[key]?.timed.goBack(by: slept) }
-      for key in state.over.keys { state.over[key]?.goBack(by: slept) }
-    }
+    state.withLock { $0.goBack(by: slept) }
     setAlarm()
   }
 
   private func setAlarm() {
-    alarm.set(asking: { state.withLock { $0.entries.values.compactMap(\.timed.end).min() } }) { [weak self] in
-      self?.endDue()
-    }
+    alarm.set(asking: { state.withLock { $0.nextEnd } }) { [weak self] in self?.endDue() }
   }
 
   private func receive(_ value: FusedState, for key: ViewerRequest.Key, _ kind: ViewerRequest.Kind) {
-    let isToGo = state.withLock { state in
-      switch kind {
-      case .states: state.fastest[key.stream] == key
-      case .someStates: state.fastest[key.stream] == nil
-      case .oneState, .fixes: true
-      }
-    }
-    if isToGo { send(value, key.stream) }
+    if state.withLock({ $0.publishes(for: key, kind) }) { send(value, key.stream) }
   }
 
   /// Ends the requests whose time is over. If the first one was extended while the alarm went off, there may be none.
   private func endDue() {
     let now = clock.now
-    let ended = end { state in
-      let due = state.entries.compactMap { key, entry in entry.timed.end.flatMap { $0 <= now ? (key, $0) : nil } }
-      return due.sorted { $0.1 < $1.1 }.map(\.0)
-    }
+    let ended = end { $0.due(at: now) }
     for key in ended { expired(key) }
     if ended.isEmpty { setAlarm() }
   }
@@ -337,20 +193,9 @@ final class ViewerLeases: Sendable {
   ///
   /// - Returns: those that existed
   @discardableResult
-  private func end(_ choose: (State) -> [ViewerRequest.Key]) -> [ViewerRequest.Key] {
+  private func end(_ choose: (ViewerRequests) -> [ViewerRequest.Key]) -> [ViewerRequest.Key] {
     let now = clock.now
-    let ended = state.withLock { state in
-      var ended: [(key: ViewerRequest.Key, entry: Entry)] = []
-      for key in choose(state) {
-        guard let entry = state.entries.removeValue(forKey: key) else { continue }
-        ended.append((key, entry))
-        // If the table is full, its entries are old or a client has filled it, so it may be cleared.
-        if state.over.count >= ViewerLeases.limit { state.over.removeAll() }
-        if let end = entry.timed.end, end <= now { state.over[key] = entry.timed }
-      }
-      state.chooseFastest()
-      return ended
-    }
+    let ended = state.withLock { state in state.end(choose(state), at: now) }
     guard !ended.isEmpty else { return [] }
     setAlarm()
     for (_, entry) in ended {
@@ -364,13 +209,7 @@ final class ViewerLeases: Sendable {
   /// Called after each connection, when the broker sends its retained messages again. A request that is missing then
   /// was removed while the hub was disconnected, or the broker has restarted and the viewer must send it again.
   func connected() {
-    let hasBrokerLeft = state.withLock { state in
-      state.isConnected = true
-      for key in state.entries.keys { state.entries[key]?.isConfirmed = false }
-      state.takenBack = []
-      defer { state.brokerLeftAt = nil }
-      return state.brokerLeftAt != nil
-    }
+    let hasBrokerLeft = state.withLock { $0.connected() }
     review(in: hasBrokerLeft ? ViewerLeases.grace : ViewerLeases.settlement) { !$0.isConfirmed }
   }
 
@@ -378,17 +217,11 @@ final class ViewerLeases: Sendable {
   /// have had time to come back, whatever their duration. Only the first call for a connection counts.
   func brokerLeaves() {
     let now = clock.now
-    let takenBack: [TakenBack]? = state.withLock { state in
-      // A broker shuts down only once. Without this check, repeated announcements would keep all viewers for ever.
-      guard state.brokerLeftAt == nil else { return nil }
-      state.brokerLeftAt = now
-      defer { state.takenBack = [] }
-      return state.takenBack.filter { now - $0.at <= ViewerLeases.farewell && state.entries[$0.key] == nil }
-    }
+    let takenBack = state.withLock { $0.brokerLeaves(at: now) }
     guard let takenBack else { return }
     for one in takenBack {
       take(one.timed, from: one.key)
-      state.withLock { $0.entries[one.key]?.isTakenBack = true }
+      state.withLock { $0.markTakenBack(one.key) }
     }
     // If the broker does not shut down after all, the review ends the withdrawn requests.
     review(in: ViewerLeases.grace) { !$0.isConfirmed }
@@ -396,28 +229,18 @@ final class ViewerLeases: Sendable {
 
   /// Called when the connection has ended, and after each failed attempt to connect.
   func disconnected() {
-    let wasConnected = state.withLock { state in
-      defer { state.isConnected = false }
-      return state.isConnected
-    }
+    let wasConnected = state.withLock { $0.disconnected() }
     if wasConnected { review(in: ViewerLeases.grace) { _ in true } }
   }
 
-  private func review(in duration: Duration, _ ends: @escaping @Sendable (Entry) -> Bool) {
-    reviewAlarm.set(at: clock.now + duration) { [weak self] in
-      self?.end { state in
-        let ended = state.entries.filter { $1.isTakenBack || ends($1) && $1.timed.interest.duration == nil }
-        return Array(ended.keys)
-      }
-    }
+  private func review(in duration: Duration, _ ends: @escaping @Sendable (ViewerRequests.Entry) -> Bool) {
+    reviewAlarm.set(at: clock.now + duration) { [weak self] in self?.end { $0.reviewed(ends) } }
   }
 
   private func tellChange() {
     // The change is staged under the lock, so that after two concurrent changes the later one is delivered last.
     let mustDeliver = state.withLock { state in
-      let audience = Audience(
-        viewers: Set(state.entries.keys.map(\.viewer)).sorted(),
-        rateHz: state.entries.values.map(\.timed.interest.rateHz).max() ?? 0)
+      let audience = state.audience
       return audience != latestAudience.value && latestAudience.stage(audience)
     }
     if mustDeliver { latestAudience.deliver() }
@@ -425,7 +248,7 @@ final class ViewerLeases: Sendable {
 
   /// Ends all requests, and refuses later ones.
   func end() {
-    state.withLock { $0.isOver = true }
+    state.withLock { $0.end() }
     reviewAlarm.end()
     alarm.end()
     end { Array($0.entries.keys) }
