@@ -5,60 +5,20 @@ import Publishing
 
 /// The hub's session at one broker. It lasts until the broker's settings in the board file change.
 final class FleetSession: Sendable {
-  private struct Refusal: Hashable {
-    var topic: String
-    var reason: MQTTRefusal.Reason
-  }
-
-  private enum FormerName {
-    /// The retained status under the name has been `online` since this time. The broker may not have detected yet that
-    /// the hub's last run has ended.
-    case online(since: MonotonicInstant)
-    /// The name belongs to another hub, or the broker has no messages under it.
-    case givenUp
-  }
-
-  /// The delay before a renamed hub announces itself to Home Assistant. In this time the earlier name is removed,
-  /// unless another hub uses it now.
-  private static let clearing = Duration.seconds(2)
-
   /// A broker that shuts down publishes the will of each client and closes all connections within this time.
   private static let lastWord = Duration.seconds(5)
 
-  /// The maximum number of different refusals that are logged. The number of topics is unlimited, because viewers
-  /// choose them.
-  private static let mostRefusals = 32
-
   private struct State {
-    /// The stored address with this session's broker, topic and name; `nil` if none is stored.
-    var known: FleetMemory.Address?
-    /// The last report about the connection that was logged.
-    var said: String?
-    var lostCount = 0
-    /// The refusals of topics that were logged.
-    var refusals: Set<Refusal> = []
-    /// Whether the broker has sent this hub's own health message back.
-    var hasHeardItself = false
-    /// Whether another hub of the same name was logged.
-    var hasSaidTwin = false
+    var reports = FleetReports()
+    var formerNames = FormerNames()
     /// Whether the hub will soon publish `online` again.
     var correctsStatus = false
-    var hasSaidLeftOut = false
-    /// The description of this hub for Home Assistant.
-    var discovery: HomeAssistantDiscovery?
-    /// Whether the announcement waits until Home Assistant has removed the entities of an earlier name.
-    var holdsDiscovery = false
-    /// Whether this session has stored its address in the memory.
-    var hasEntered = false
-    /// The state of each earlier name.
-    var formerNames: [String: FormerName] = [:]
     var isOver = false
     var whenOver: [Callback] = []
   }
 
   let settings: FleetSettings
   private let name: String
-  private let version: String
   private let sink: JournalSink
   private let topics: HubTopics
   private let connection: MQTTConnection
@@ -71,11 +31,11 @@ final class FleetSession: Sendable {
   private let probe: SubscriberProbe?
   private let traffic: OutputTraffic.Kind
   private let memory: FleetMemory?
-  private let address: FleetMemory.Address
+  private let announcement: HomeAssistantAnnouncement
   /// The hub's earlier addresses at this broker.
   private let formerAddresses: [FleetMemory.Address]
   private let clock = MonotonicClock()
-  private let state: Guarded<State>
+  private let state = Guarded(State())
 
   init(
     _ settings: FleetSettings, host: HubHost, sink: JournalSink, memory: FleetMemory?
@@ -113,7 +73,6 @@ final class FleetSession: Sendable {
     }
     self.settings = settings
     name = options.name
-    version = host.version
     self.sink = sink
     self.topics = topics
     self.connection = connection
@@ -121,9 +80,10 @@ final class FleetSession: Sendable {
     self.interests = interests
     traffic = host.traffic.mqtt
     self.memory = memory
-    self.address = address
     self.formerAddresses = formerAddresses
-    state = Guarded(State(known: knownAddresses.first { $0.isSame(as: address) }))
+    announcement = HomeAssistantAnnouncement(
+      of: options.name, version: host.version, address, known: knownAddresses, former: formerAddresses, memory: memory,
+      connection: connection)
   }
 
   /// The connection options with the hub's identity at the broker.
@@ -159,29 +119,7 @@ final class FleetSession: Sendable {
   /// Publishes the status of this hub from now on.
   func follow(_ hub: Hub) {
     publisher.follow(hub)
-    guard settings.homeAssistant else { return }
-    let discovery = HomeAssistantDiscovery(hub, name, topics, version: version)
-    let (isHeld, hasEntered) = state.withLock { state in
-      state.discovery = discovery
-      if !state.hasEntered { state.holdsDiscovery = hasToClear(discovery, known: state.known) }
-      return (state.holdsDiscovery, state.hasEntered)
-    }
-    if !isHeld { connection.retain(HomeAssistantDiscovery.topic(of: name), discovery.message().json) }
-    if hasEntered, connection.isConnected { enter() }
-  }
-
-  /// Whether Home Assistant knows this hub by an earlier name. The earlier entities must be removed first, because
-  /// Home Assistant appends a number to a new entity of the same name.
-  private func hasToClear(_ discovery: HomeAssistantDiscovery, known: FleetMemory.Address?) -> Bool {
-    let topic = HomeAssistantDiscovery.topic(of: name)
-    if let known, isOutdated(known, discovery) { return true }
-    let addresses = formerAddresses + [known].compactMap { $0 }
-    return addresses.contains { $0.homeAssistant && $0.discoveryTopic != topic }
-  }
-
-  /// Whether an old version of the hub gave its entities other names at Home Assistant.
-  private func isOutdated(_ known: FleetMemory.Address, _ discovery: HomeAssistantDiscovery) -> Bool {
-    known.homeAssistant && known.discovery == nil && discovery.differsFromOldVersions
+    announcement.follow(hub)
   }
 
   /// Takes an event. Runs on the connection's thread.
@@ -190,7 +128,7 @@ final class FleetSession: Sendable {
     case .connected:
       interests.connected()
       probe?.connected()
-      enter()
+      announcement.enter()
       say(.notice, "joined \(settings.broker) as '\(name)'")
       sayLost()
     case .disconnected(let reason):
@@ -234,80 +172,27 @@ final class FleetSession: Sendable {
         defer { state.whenOver = [] }
         return state.whenOver
       }
+      announcement.end()
       for callback in callbacks { callback() }
     }
   }
 
   /// Logs a text only if it differs from the last one, so that repeated attempts are logged once.
   private func say(_ priority: JournalSink.Priority, _ text: String) {
-    let isNew = state.withLock { state in
-      defer { state.said = text }
-      return state.said != text
-    }
-    if isNew { sink.write(priority, text) }
-  }
-
-  /// Stores the hub's address with its announcement to Home Assistant, and removes an earlier announcement or its
-  /// obsolete components at Home Assistant.
-  private func enter() {
-    let topic = HomeAssistantDiscovery.topic(of: name)
-    let (known, discovery, isFirst) = state.withLock { state in
-      let isFirst = !state.hasEntered
-      state.hasEntered = true
-      return (state.known, state.discovery, isFirst)
-    }
-    var address = address
-    var removed: [String: String] = [:]
-    let message = discovery?.message()
-    if let message, settings.homeAssistant {
-      address.discovery = FleetMemory.Discovery(topic: topic, components: message.components)
-      // With another first part of the topics, the hub may have announced itself under the same discovery topic.
-      let told = ([known] + formerAddresses).compactMap { address in address?.discovery }
-      let before = told.first { $0.topic == topic }
-      removed = (before?.components ?? [:]).filter { message.components[$0.key] == nil }
-    }
-    state.withLock { $0.known = address }
-    memory?.enter(address)
-    if let known, known.homeAssistant {
-      if !settings.homeAssistant || known.discoveryTopic != topic {
-        connection.retain(known.discoveryTopic, [])
-      } else if isFirst, let discovery, isOutdated(known, discovery) {
-        // Remove the announcement. `tellDiscovery` publishes it again.
-        connection.publish(topic, [])
-      }
-    }
-    if let discovery, !removed.isEmpty { connection.publish(topic, discovery.message(removing: removed).json) }
-    guard isFirst, state.withLock({ $0.holdsDiscovery }) else { return }
-    _ = clock.schedule(at: clock.now + FleetSession.clearing) { [weak self] in self?.tellDiscovery() }
-  }
-
-  private func tellDiscovery() {
-    let discovery = state.withLock { state in
-      state.holdsDiscovery = false
-      return state.isOver ? nil : state.discovery
-    }
-    if let discovery { connection.retain(HomeAssistantDiscovery.topic(of: name), discovery.message().json) }
+    if state.withLock({ $0.reports.isNew(text) }) { sink.write(priority, text) }
   }
 
   /// Removes the messages of the hub's earlier name, unless another hub uses that name now.
   private func hear(of former: FleetMemory.Address, status: [UInt8], isRetained: Bool) {
-    let now = MonotonicClock().now
-    let isOnline = status == Array("online".utf8)
-    let (isGivenUp, isLeft) = state.withLock { state -> (Bool, Bool) in
-      let known = state.formerNames[former.hub]
-      if case .givenUp = known { return (status.isEmpty, false) }
-      if isOnline, isRetained {
-        if known == nil { state.formerNames[former.hub] = .online(since: now) }
-        return (false, false)
-      }
-      state.formerNames[former.hub] = .givenUp
-      // A hub that appears now is another hub. So is one that leaves long after the broker must have noticed the end
-      // of this hub's last run.
-      if case .online(let since) = known, now - since > absence { return (true, false) }
-      return (isOnline || status.isEmpty, status == Array("offline".utf8))
+    let now = clock.now
+    let decision = state.withLock { state in
+      state.formerNames.take(status, isRetained: isRetained, of: former.hub, at: now, absence: absence)
     }
-    if isGivenUp { memory?.forget(former) }
-    if isLeft { clear(former) }
+    switch decision {
+    case .wait: break
+    case .forget: memory?.forget(former)
+    case .clear: clear(former)
+    }
   }
 
   /// A broker drops a silent client after one and a half keep-alive intervals (MQTT 5, 3.1.2.10). This time is longer.
@@ -351,12 +236,7 @@ final class FleetSession: Sendable {
   /// hub its own message. A message of another run after that comes from another hub.
   private func heard(_ health: [UInt8]) {
     guard let instance = FleetInstance.read(health) else { return }
-    let isTwin = state.withLock { state in
-      if instance == publisher.run { state.hasHeardItself = true }
-      guard instance != publisher.run, state.hasHeardItself, !state.hasSaidTwin else { return false }
-      state.hasSaidTwin = true
-      return true
-    }
+    let isTwin = state.withLock { $0.reports.isNewTwin(instance, ofRun: publisher.run) }
     guard isTwin else { return }
     sink.write(
       .warning,
@@ -367,10 +247,7 @@ final class FleetSession: Sendable {
   /// Logs a refusal once for each topic and reason, because later values on the topic are refused too.
   private func say(_ refusal: MQTTRefusal) {
     traffic.valuesDropped(1)
-    let isNew = state.withLock { state in
-      state.refusals.count < FleetSession.mostRefusals
-        && state.refusals.insert(Refusal(topic: refusal.topic, reason: refusal.reason)).inserted
-    }
+    let isNew = state.withLock { $0.reports.isNew(refusal) }
     guard isNew else { return }
     sink.write(.warning, "the broker \(settings.broker) does not accept \(refusal)")
     publisher.tellHealth()
@@ -378,10 +255,7 @@ final class FleetSession: Sendable {
 
   private func leftOut(_ byteCount: Int) {
     traffic.clientRefused()
-    let isNew = state.withLock { state in
-      defer { state.hasSaidLeftOut = true }
-      return !state.hasSaidLeftOut
-    }
+    let isNew = state.withLock { $0.reports.isFirstLeftOut() }
     guard isNew else { return }
     sink.write(
       .warning,
@@ -392,10 +266,7 @@ final class FleetSession: Sendable {
 
   private func sayLost() {
     let count = connection.lostCount
-    let lost = state.withLock { state in
-      defer { state.lostCount = count }
-      return count - state.lostCount
-    }
+    let lost = state.withLock { $0.reports.newlyLost(of: count) }
     guard lost > 0 else { return }
     traffic.valuesDropped(lost)
     publisher.tellHealth()
