@@ -68,7 +68,7 @@ struct ReceiverBridgeTests {
     #expect(with.last == Self.question)
     // Bytes that belong to no protocol arrive too, and so does the answer.
     let answer = MadeMessage.ubx(0x0A09, [7, 7, 7])
-    #expect(eventually { Self.contains(rig.raw.values.flatMap { $0 }, answer) })
+    #expect(rig.raw.waits { Self.contains($0.flatMap { $0 }, answer) })
     #expect(Self.contains(rig.raw.values.flatMap { $0 }, [0, 255, 1]))
 
     bridge.release()

@@ -17,12 +17,15 @@ struct BoardSleepOutputTests {
   private final class Logind: BoardPower {
     let requests = Recorder<BoardSleepSettings.Way>()
     let refusals = Guarded<[ShutdownRefusal]>([])
+    /// Counts each question as an event, once a refusal has been given.
+    let questions = News()
     let loggedIn = Guarded<String?>(nil)
     /// The answer to each request.
     let answer = Guarded<ShutdownRefusal?>(nil)
 
     func refusal(of way: BoardSleepSettings.Way) -> ShutdownRefusal? {
-      refusals.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+      defer { questions.came() }
+      return refusals.withLock { $0.isEmpty ? nil : $0.removeFirst() }
     }
 
     func begin(_ way: BoardSleepSettings.Way) -> ShutdownRefusal? {
@@ -35,7 +38,8 @@ struct BoardSleepOutputTests {
 
   /// A real-time clock that is an hour ahead of the system clock.
   private final class FakeClock: WakeClock {
-    let set = Guarded<Int64?>(nil)
+    /// The alarm; `nil` if it is off.
+    let set = MutableProperty<Int64?>(nil)
     let isMissing = Guarded(false)
     let losesAlarm = Guarded(false)
     /// After this number of readings another program switches the alarm off.
@@ -54,9 +58,9 @@ struct BoardSleepOutputTests {
         left -= 1
         return left < 0
       }
-      return isLost || losesAlarm.withLock { $0 } ? nil : set.withLock { $0 }
+      return isLost || losesAlarm.withLock { $0 } ? nil : set.value
     }
-    func setAlarm(_ instant: Int64?) throws(WakeClockError) { set.withLock { $0 = instant } }
+    func setAlarm(_ instant: Int64?) throws(WakeClockError) { set.value = instant }
   }
 
   private final class Notebook: LogDestination {
@@ -135,7 +139,7 @@ struct BoardSleepOutputTests {
 
     /// Suspends the machine until the alarm, and some seconds more.
     func sleep(late: Int64 = 2) throws {
-      let alarm = try #require(rtc.set.withLock { $0 })
+      let alarm = try #require(rtc.set.value)
       sleep(for: Double(alarm - 3600 + late) - Double(system()) / 1e9)
     }
 
@@ -170,7 +174,7 @@ struct BoardSleepOutputTests {
       #expect(bench.saves.values.count == cycle)
       let due = try #require(bench.host.hub.boardSituation.next?.due)
       let wake = try #require(bench.host.hub.boardSituation.next?.wake)
-      let alarm = try #require(bench.rtc.set.withLock { $0 })
+      let alarm = try #require(bench.rtc.set.value)
       // The alarm is early enough for the board and for the receiver.
       let untilAlarm = (alarm - 3600) * 1_000_000_000 - bench.system()
       let untilWake = wake - bench.clock.now
@@ -201,8 +205,8 @@ struct BoardSleepOutputTests {
     bench.pass(51)
     let text = "the board stays awake: apt forbids it: an update"
     #expect(bench.notebook.has(text))
-    #expect(bench.rtc.set.withLock { $0 } == nil && bench.logind.requests.values.isEmpty)
-    #expect(eventually { bench.logind.refusals.withLock { $0.count } == 1 })
+    #expect(bench.rtc.set.value == nil && bench.logind.requests.values.isEmpty)
+    #expect(bench.logind.questions.waits { bench.logind.refusals.withLock { $0.count } == 1 })
     #expect(
       eventually {
         bench.pass(1)
@@ -252,7 +256,7 @@ struct BoardSleepOutputTests {
       bench.pass(52)
       let isTold = bench.notebook.has("the board stays awake")
       #expect(isTold && bench.logind.requests.values.isEmpty && bench.file.content?.sleep == nil)
-      #expect(eventually { bench.rtc.set.withLock { $0 } == nil })
+      #expect(bench.rtc.set.readOnly.waits { $0 == nil })
       let text = bench.notebook.lines.first { $0.hasPrefix("the board stays awake") }
       await bench.end()
       return text
@@ -276,7 +280,7 @@ struct BoardSleepOutputTests {
     #expect(bench.logind.requests.waits { $0.count == 1 })
     bench.pass(61)
     #expect(bench.notebook.has("was not suspended within 60 s"))
-    #expect(eventually { bench.rtc.set.withLock { $0 } == nil && bench.file.content?.sleep == nil })
+    #expect(eventually { bench.rtc.set.value == nil && bench.file.content?.sleep == nil })
     await bench.end()
   }
 
@@ -287,7 +291,7 @@ struct BoardSleepOutputTests {
     #expect(bench.logind.requests.waits { $0.count == 1 })
     bench.sleep(for: 100)
     #expect(bench.notebook.has("something else woke it"))
-    #expect(eventually { bench.rtc.set.withLock { $0 } == nil })
+    #expect(bench.rtc.set.readOnly.waits { $0 == nil })
     bench.pass(110)
     #expect(bench.logind.requests.values.count == 1)
     bench.pass(12)
@@ -338,18 +342,18 @@ struct BoardSleepOutputTests {
     first.begin()
     first.pass(51)
     #expect(first.logind.requests.waits { $0 == [.poweroff] })
-    let alarm = try #require(first.rtc.set.withLock { $0 })
+    let alarm = try #require(first.rtc.set.value)
     await first.end()
     // The clock begins again, and nothing confirms it.
     let second = try Bench(keys, folder: folder, from: 15)
     second.surroundings.isConfirmed.withLock { $0 = false }
-    second.rtc.set.withLock { $0 = alarm }
+    second.rtc.set.value = alarm
     let notices = Recorder<BoardShutdownNotice>()
     let hooks = second.host.shutdownNotices.subscribe(as: "hooks", receiveValue: { notices.append($0) })
     second.begin(requests: false)
     #expect(second.notebook.has("is unknown, because its clock is not confirmed"))
     #expect(notices.values.map(\.isBegin) == [false])
-    #expect(second.rtc.set.withLock { $0 } == nil)
+    #expect(second.rtc.set.value == nil)
     hooks.cancel()
     await second.end()
   }
@@ -360,7 +364,7 @@ struct BoardSleepOutputTests {
     bench.pass(51)
     #expect(bench.logind.requests.waits { $0.count == 1 })
     await bench.host.hub.apply(try Bench.board("board: 'suspend', idle: 3600, afterStart: 0"))
-    #expect(bench.rtc.set.withLock { $0 } != nil && bench.file.content?.sleep != nil)
+    #expect(bench.rtc.set.value != nil && bench.file.content?.sleep != nil)
     try bench.sleep()
     #expect(bench.notebook.has("the board is awake: its alarm for request log came"))
     #expect(eventually { bench.file.content?.sleep == nil })
@@ -396,7 +400,7 @@ struct BoardSleepOutputTests {
     bench.pass(51)
     #expect(bench.notebook.has("too soon"))
     #expect(bench.logind.requests.values.isEmpty && bench.file.content?.sleep == nil)
-    #expect(eventually { bench.rtc.set.withLock { $0 } == nil })
+    #expect(bench.rtc.set.readOnly.waits { $0 == nil })
     hooks.cancel()
     await bench.end()
   }
@@ -407,7 +411,7 @@ struct BoardSleepOutputTests {
     bench.begin()
     bench.pass(51)
     #expect(bench.notebook.has("the board stays awake: logind did not answer"))
-    #expect(bench.rtc.set.withLock { $0 } != nil && bench.file.content?.sleep == nil)
+    #expect(bench.rtc.set.value != nil && bench.file.content?.sleep == nil)
     await bench.end()
   }
 
