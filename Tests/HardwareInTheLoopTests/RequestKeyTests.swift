@@ -25,7 +25,7 @@ extension HardwareInTheLoop {
         broker = Program(["-p", "\(brokerPort)"], path: "/usr/sbin/mosquitto")
         hub = bench.hub(
           "nmea", "lingerSeconds: 0",
-          sections: "http: { port: \(web) }, mqtt: { broker: \"mqtt://127.0.0.1:\(brokerPort)\" }")
+          sections: "http: { port: \(web) }, mqtt: { broker: \"mqtt://127.0.0.1:\(brokerPort)\", hub: \"bench\" }")
         try #require(hub.logs("dashboard on") && hub.logs("joined mqtt:"), "\(hub.program.standardError)")
       }
 
@@ -74,9 +74,9 @@ extension HardwareInTheLoop {
       func view(_ request: String) -> String {
         let topic = "sensorhub/bench"
         let listener = Program(
-          ["-V", "5", "-p", "\(brokerPort)", "-C", "1", "-d", "-t", "\(topic)/state/position"],
-          path: "/usr/bin/mosquitto_sub")
-        #expect(listener.prints("SUBACK"))
+          ["-oL", "mosquitto_sub", "-V", "5", "-p", "\(brokerPort)", "-C", "1", "-d", "-t", "\(topic)/state/position"],
+          path: "/usr/bin/stdbuf")
+        #expect(listener.prints("SUBACK"), "\(listener.standardError)")
         let speaker = Program(
           ["-V", "5", "-p", "\(brokerPort)", "-q", "1", "-t", "\(topic)/interest/phone/position", "-m", request],
           path: "/usr/bin/mosquitto_pub")
@@ -119,7 +119,7 @@ extension HardwareInTheLoop {
       let far = served.rises {
         let client = served.ask(#"{"every": 20, "distance": 100000}"#)
         served.wait(110)
-        #expect(client.lineCount == 1, "\(client.text)")
+        #expect(client.lineCount == 1, "\(hub.program.standardError)")
         client.leave()
       }
       #expect((5...7).contains(far), "\(far)")
@@ -134,7 +134,7 @@ extension HardwareInTheLoop {
           if client.lineCount != count { arrivals += 1 }
           count = client.lineCount
         }
-        #expect(count >= 6, "\(client.text)")
+        #expect(count >= 6, "\(hub.program.standardError)")
         client.leave()
       }
       #expect((9...11).contains(batched) && arrivals <= 4, "\(batched) \(arrivals)")
@@ -181,7 +181,7 @@ extension HardwareInTheLoop {
       #expect(standing == 0)
       bench.wait(until: world.start + .seconds(settling + hour + 60))
       let driving = bench.line.rises.count - before - standing
-      #expect(driving >= 1 && client.lineCount >= 2)
+      #expect(driving >= 1 && client.lineCount >= 2, "\(hub.program.standardError)")
       Bench.saw(
         "error 25 m: \(before) rises until it stood still, \(standing) in an hour, \(driving) in a minute of driving")
       client.leave()

@@ -274,19 +274,44 @@ struct SchedulePlanTests {
     #expect(plan.hasGoodFix(1))
     #expect(plan.advance(to: at(2), lead: lead) == [.deliver(1, due: at(0), isMet: true)])
     // The clock began 1000 s earlier, so the fixes are due at 20, 80, 140 and so on.
-    plan.stand(1, until: at(150))
+    plan.stand(1, until: at(150), at: at(3))
     #expect(plan.stands(1) && plan.nextInstant(lead: lead) == at(20) && plan.nextWake(at: at(3), lead: lead) == nil)
     for due in [20.0, 80, 140] {
       #expect(plan.advance(to: at(due - 1), lead: lead) == [] && plan.awake == [])
       #expect(plan.advance(to: at(due), lead: lead) == [.again(1, due: at(due))] && plan.awake == [])
     }
     #expect(!plan.stands(1) && plan.nextInstant(lead: lead) == at(195))
-    plan.stand(1, until: at(1000))
+    plan.stand(1, until: at(1000), at: at(150))
     plan.move(1, at: at(150))
     #expect(plan.due(of: 1) == at(150) && plan.advance(to: at(150), lead: lead) == [] && plan.awake == [1])
     // Further motion wakes no device a second time.
     plan.move(1, at: at(151))
     #expect(plan.due(of: 1) == at(150))
+  }
+
+  @Test func `an interval that needs stillness ends once motion is possible, and with the good time of the last fix`() {
+    func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
+    let lead: SchedulePlan.Lead = { _, _ in .seconds(5) }
+    var hours = Schedule(every: .seconds(20_000), accuracyMetres: 10, within: .seconds(45))
+    hours.needsStillness = true
+    for isLost in [false, true] {
+      var plan = SchedulePlan()
+      plan.add(1, SchedulePlanTests.minute, at: at(0))
+      #expect(plan.advance(to: at(0), lead: lead) == [])
+      for second in [1.0, 2] {
+        _ = plan.receive(fix: at(second), radiusMetres: 5, isHeldByOthers: false, at: at(second))
+      }
+      #expect(plan.advance(to: at(2), lead: lead) == [.deliver(1, due: at(0), isMet: true)])
+      plan.change(1, to: hours, at: at(2))
+      // The fix is good for slightly less than the interval.
+      plan.stand(1, until: at(19_999), at: at(2))
+      #expect(plan.advance(to: at(2), lead: lead) == [] && plan.awake == [] && plan.due(of: 1) == at(19_999))
+      // The motion sensor fails, or the fix has become too old.
+      if isLost { plan.stand(1, until: nil, at: at(500)) } else { plan.stand(1, until: at(19_999), at: at(19_999)) }
+      let effects = plan.advance(to: isLost ? at(500) : at(19_999), lead: lead)
+      #expect(effects == (isLost ? [] : [.again(1, due: at(19_999))]))
+      #expect(plan.awake == (isLost ? [1] : []))
+    }
   }
 
   @Test func `a fix that is delivered again keeps its time, and its sigma grows with each hour`() throws {

@@ -76,14 +76,16 @@ private final class BoundedFixes: Sendable {
   private func receive(_ fix: RequestedFix) {
     let now = clock.now
     let mustDeliver = state.withLock { state in
-      state.bound.receive(ErrorBound.Estimate(fix.state, isStill: fix.isStill), at: now)
+      state.bound.receive(ErrorBound.Estimate(fix.state, isStill: fix.isStanding), at: now)
       _ = state.filter.takes(fix.state.position?.value)
       return schedule.stage(state.bound.schedule)
     }
     // Deliver the schedule before the fix, so that a device that is needed again at once does not fall asleep.
     if mustDeliver { schedule.deliver() }
-    // A board that stands still needs no dead reckoning, because its motion sensor reports when it moves.
-    reckon(!fix.isStill)
+    // A board that stands still needs no dead reckoning, because its motion sensor reports when it moves. The sensor
+    // begins to wait for motion only after dead reckoning has released it, so the next fix is needed at once, and
+    // finds the board standing too.
+    reckon(!fix.isStanding)
     run.send(fix)
   }
 

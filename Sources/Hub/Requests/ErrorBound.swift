@@ -53,6 +53,8 @@ struct ErrorBound: Sendable {
   private var speeds: [(metresPerSecond: Double, at: MonotonicInstant)] = []
   /// The time from the last decision until the next fix is needed.
   private(set) var interval = ErrorBound.leastInterval
+  /// Whether the interval relies on a motion sensor that detects nothing.
+  private var isStill = false
   /// When the next fix is needed; `nil` before the first.
   private(set) var dueAt: MonotonicInstant?
 
@@ -65,14 +67,17 @@ struct ErrorBound: Sendable {
   var schedule: Schedule {
     let radius = metres * ErrorBound.shareOfFix
     let limits = Schedule.accuracyMetres
-    return Schedule(
+    var schedule = Schedule(
       every: interval, accuracyMetres: min(max(radius, limits.lowerBound), limits.upperBound), within: within)
+    schedule.needsStillness = isStill
+    return schedule
   }
 
   /// Takes a delivered fix, or the position when time ran out; `nil` if there is none.
   mutating func receive(_ estimate: Estimate?, at now: MonotonicInstant) {
     if let speed = estimate?.speedMetresPerSecond { note(speed, at: now) }
     interval = estimate.map { time(of: $0, at: now) } ?? ErrorBound.leastInterval
+    isStill = estimate?.carrier == .stillness
     dueAt = now + interval
   }
 

@@ -65,12 +65,13 @@ struct FixClient: Sendable {
   ) -> RequestedFix {
     var fix = kept ?? FusedState(at: now)
     if isMet { last = ReusedFix(fix) }
+    let isStanding = isMet && motion.repeats(last, for: schedule) != nil
     fix.at = max(now, fix.at)
     kept = nil
     return RequestedFix(
       state: fix, schedule: schedule, degraded: degraded, due: due,
       // The held fix may have been good enough only for the degraded request, which no longer applies.
-      isMet: isMet && fix.suits(schedule))
+      isMet: isMet && fix.suits(schedule), isStanding: isStanding)
   }
 
   /// The known fix, or else the last one again, for delivery; `nil` if the client has neither.
@@ -84,6 +85,6 @@ struct FixClient: Sendable {
     guard let fix = last?.state(at: now) else { return nil }
     return RequestedFix(
       state: fix, schedule: schedule, degraded: degraded, due: due, isMet: degraded == nil || fix.suits(schedule),
-      isStill: true)
+      isStill: true, isStanding: true)
   }
 }

@@ -116,18 +116,18 @@ struct FixClients: Sendable {
   mutating func advance(
     to now: MonotonicInstant, lead: SchedulePlan.Lead, lastKnown: FusedState?, isReceiverAwake: Bool = false
   ) -> [Effect] {
-    stand(lastKnown: lastKnown, isReceiverAwake: isReceiverAwake)
+    stand(lastKnown: lastKnown, isReceiverAwake: isReceiverAwake, at: now)
     return perform(plan.advance(to: now, lead: lead), keeping: nil, at: now)
   }
 
   /// Marks the clients that need no new fix, because the board has not moved or because a known fix is fresh enough.
-  mutating func stand(lastKnown: FusedState?, isReceiverAwake: Bool = false) {
+  mutating func stand(lastKnown: FusedState?, isReceiverAwake: Bool = false, at now: MonotonicInstant) {
     for id in ids {
       guard let schedule = plan.schedule(of: id) else { continue }
       let hasGoodFix = plan.hasGoodFix(id)
       let until = clients[id]?.stands(
         schedule, hasGoodFix: hasGoodFix, lastKnown: lastKnown, isReceiverAwake: isReceiverAwake)
-      plan.stand(id, until: until)
+      plan.stand(id, until: until, at: now)
     }
   }
 

@@ -179,7 +179,7 @@ final class FixPlanner: Sendable {
     update { state in
       guard state.steps.timerFired(at: clock.now) else { return }
       advance(&state, isReceiverAwake: isAwake)
-      state.clients.stand(lastKnown: state.hub?.lastState.value)
+      state.clients.stand(lastKnown: state.hub?.lastState.value, at: clock.now)
     }
   }
 

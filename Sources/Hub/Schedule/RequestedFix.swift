@@ -15,6 +15,8 @@ public struct RequestedFix: Sendable {
   public var isMet: Bool
   /// Whether nothing has moved since the position was measured, so that no receiver was woken.
   public var isStill = false
+  /// Whether a motion sensor has detected nothing since the position was measured, also if that was just now.
+  var isStanding = false
   /// Whether the fix was already known and fresh enough for the client, so that no receiver was woken.
   public var isKnown = false
   /// Whether dead reckoning gave the position instead of a fix. If `isMet`, it is as certain as requested.

@@ -18,6 +18,8 @@ public struct Schedule: Equatable, Sendable {
   public var maxAge: Duration?
   /// Whether the last fix may be repeated while nothing moves.
   var takesReusedFix = true
+  /// Whether the interval is only valid while nothing moves. Once motion is possible, the next fix is due at once.
+  var needsStillness = false
   /// Whether a fix may be later or less accurate if energy is short. Requests for warnings are not degraded.
   var isDegradable = true
 

@@ -144,8 +144,13 @@ struct SchedulePlan: Sendable {
   }
 
   /// Sets until when, without motion, a client's last fix is as good as a new one; `nil` if a new fix is needed.
-  mutating func stand(_ id: ID, until instant: MonotonicInstant?) {
-    if let index = index(of: id) { members[index].standsUntil = instant }
+  mutating func stand(_ id: ID, until instant: MonotonicInstant?, at now: MonotonicInstant) {
+    guard let index = index(of: id) else { return }
+    members[index].standsUntil = instant
+    // Otherwise an interval that is longer by rounding would require a new fix at once.
+    if members[index].schedule.needsStillness, let instant, instant > now + .seconds(1) {
+      members[index].due = min(instant, members[index].due)
+    }
   }
 
   /// Whether the client's next fix will repeat its previous one, because the board has not moved.
@@ -224,6 +229,7 @@ struct SchedulePlan: Sendable {
       members[index].due = next(after: now, of: members[index].schedule)
     }
     for index in members.indices where members[index].phase == .asleep && !members[index].stands {
+      if members[index].schedule.needsStillness { members[index].due = min(now, members[index].due) }
       if wakeTime(of: members[index], lead) <= now { wake(index, at: now) }
     }
     // Clients that are due shortly after another one share its wake.
