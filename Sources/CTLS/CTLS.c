@@ -85,20 +85,24 @@ static struct {
   FUNCTIONS(MEMBER)
 } library;
 
-static bool is_loaded;
-
-static void load(void) {
-  // libssl brings libcrypto, where dlsym(3) finds the functions that are not its own.
+static bool load(void) {
+  // The library stays open, because its functions may be called as long as the program runs. libssl brings libcrypto,
+  // where dlsym(3) finds the functions that are not its own.
 #define NAME(name, result, arguments) #name "\0"
-  if (!clinux_load_functions("libssl.so.3", FUNCTIONS(NAME), &library)) return;
+  if (!clinux_load_functions("libssl.so.3", FUNCTIONS(NAME), &library)) return false;
   // The library's exit handler would free what a thread with a connection still uses.
-  is_loaded = library.OPENSSL_init_ssl(INIT_WITHOUT_EXIT_HANDLER, NULL) == 1;
+  return library.OPENSSL_init_ssl(INIT_WITHOUT_EXIT_HANDLER, NULL) == 1;
 }
 
 bool ctls_is_available(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, load);
-  return is_loaded;
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static bool is_loaded;
+  pthread_mutex_lock(&lock);
+  // A missing library may be installed later, so each call looks for it again.
+  if (!is_loaded) is_loaded = load();
+  bool result = is_loaded;
+  pthread_mutex_unlock(&lock);
+  return result;
 }
 
 struct ctls {

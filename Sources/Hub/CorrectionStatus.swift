@@ -14,7 +14,7 @@ public struct CorrectionStatus: Equatable, Sendable {
     case waiting
   }
 
-  /// The address, for example `ntrip://caster.example:2101/MOUNT`.
+  /// The address, for example `ntrip://caster.example:2101/MOUNT`; `ntrips://` with TLS.
   public var source: String
   public var phase = Phase.off
   /// Why there are no corrections, or were none at the last attempt.

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// Whether the library is installed. May be called from any thread.
+/// Whether the library is installed, by now. May be called from any thread.
 bool ctls_is_available(void);
 
 /// One TLS connection, to be used by one thread at a time. It has no socket: the caller moves the encrypted bytes, and

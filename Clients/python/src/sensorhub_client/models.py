@@ -408,7 +408,7 @@ class Corrections(Record):
     """The corrections that a receiver gets from a caster (NTRIP)."""
 
     source: str
-    """``ntrip://host:port/MOUNT``."""
+    """``ntrip://host:port/MOUNT``, or ``ntrips://`` with TLS."""
     phase: str
     """``off``, ``connecting``, ``connected``, ``receiving`` or ``waiting``."""
     bytes: int
