@@ -110,6 +110,17 @@ struct FenceCommandsTests {
     await end()
   }
 
+  @Test func `refusals beyond sixty an hour are not answered, but commands still are`() async throws {
+    for _ in 0..<RequestStarts.most { #expect(ask("anchor")?.class == "ERROR") }
+    for _ in 0..<FenceCommands.most / 2 { commands.receive([UInt8(ascii: "{")], isRepeated: false, from: "phone") }
+    // Commands are carried out in order, so the others have been refused by now.
+    #expect(ask(Self.anchor)?.added == true)
+    #expect(answers.values.count == RequestStarts.most + 1)
+    clock.advance(by: RequestStarts.window)
+    #expect(ask("anchor")?.class == "ERROR")
+    await end()
+  }
+
   @Test func `only topics of one viewer are commands`() {
     let topics = HubTopics(topic: "sensorhub", hub: "boat")
     #expect(topics.viewer(ofFenceCommand: topics.fenceCommand(of: "phone")) == "phone")

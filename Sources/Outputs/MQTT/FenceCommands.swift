@@ -65,6 +65,7 @@ final class FenceCommands: Sendable {
     var answered: Set<Int> = []
     var lastSearch = 0
     var starts = RequestStarts()
+    var refusals = RequestStarts()
     var isOver = false
   }
 
@@ -195,6 +196,8 @@ final class FenceCommands: Sendable {
   }
 
   private func refuse(_ refusal: FenceRefusal, id: String?, _ viewer: String) {
+    // Anyone who may publish could otherwise make the hub publish as often.
+    guard !state.withLock({ $0.refusals.note(at: clock.now) }) else { return }
     answer(id, viewer) { json in
       json.beginObject()
       json.member("class", literal: "ERROR")
