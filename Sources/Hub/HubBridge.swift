@@ -20,11 +20,13 @@ extension Hub {
   ///   - name: the client, as it is shown
   ///   - hasRoom: called on the reader's thread when a client that had to wait may send again, and when none of its bytes
   ///     wait any more
+  ///   - lostBytes: called when the client's bytes are dropped, because the receiver has taken none for three minutes
   public func claimBridge(
-    to id: String, for name: String, hasRoom: @escaping @Sendable () -> Void
+    to id: String, for name: String, hasRoom: @escaping @Sendable () -> Void,
+    lostBytes: @escaping @Sendable () -> Void = {}
   ) -> BridgeClaim {
     guard let reader = registry.value.receiverReader(id), let bridge = reader.bridge else { return .missing }
-    if let other = bridge.claim(for: name, hasRoom: hasRoom) { return .taken(by: other) }
+    if let other = bridge.claim(for: name, hasRoom: hasRoom, lostBytes: lostBytes) { return .taken(by: other) }
     return .granted(BridgeWriter(name, to: reader.monitor, through: bridge))
   }
 
@@ -69,14 +71,21 @@ public final class BridgeWriter: Sendable {
   public func write(_ bytes: UnsafeBufferPointer<UInt8>) { bridge.write(bytes) }
 
   /// Gives the right back. The hub then looks for what the client has changed.
-  public func end() {
+  ///
+  /// - Parameter lease: the client's power lease, which ends when the hub has found the receiver again. Without it, the
+  ///   hub could not put a receiver to sleep whose speed the client has changed
+  public func end(keeping lease: Subscription? = nil) {
     let isFirst = isOver.withLock { isOver in
       defer { isOver = true }
       return !isOver
     }
-    guard isFirst else { return }
+    guard isFirst else {
+      lease?.cancel()
+      return
+    }
     // The warning ends first, because another client may get the right at once.
     monitor.setWarning(about: .bridge, nil)
-    bridge.release()
+    guard let lease else { return bridge.release() }
+    bridge.release { lease.cancel() }
   }
 }

@@ -94,6 +94,106 @@ struct ReceiverBridgeTests {
     receiver.end()
   }
 
+  @Test func `half a message of a client does not swallow the hub's next command`() async throws {
+    let receiver = ScriptedReceiver(reacting: Self.answer)
+    let rig = rig(receiver)
+    try rig.start()
+    #expect(await rig.started.first(1) == [.b9600])
+    let before = receiver.requests.values.count
+    #expect(bridge.claim(for: "u-center", hasRoom: {}) == nil)
+    // Two of twenty bytes, and the checksum, are missing.
+    let half = [0xB5, 0x62, 0x0A, 0x09, 20, 0] + [UInt8](repeating: 1, count: 18)
+    write(half)
+    bridge.release()
+    #expect(await rig.started.first(2) == [.b9600, .b9600])
+    let after = receiver.requests.values.dropFirst(before)
+    #expect(after.first == half + [0xFF, 0xFF, 0xFF, 0xFF])
+    #expect(after.dropFirst().map(Self.kind) == [0x0A04, 0x2703, 0x0608, 0x0608])
+    await rig.finish()
+    receiver.end()
+  }
+
+  @Test(
+    arguments: [
+      ([], 0), (faster, 0), (Array("$PUBX,40,GL".utf8), 0), ([0xB5], 1), ([0xB5, 0x62], 6),
+      ([0xB5, 0x62, 6, 0, 2, 0, 1], 3), ([0xB5, 0xB5, 0x62, 6, 0, 0, 0], 2), ([0xBA, 0xCE, 4, 0, 6, 0], 8),
+      ([0xD3, 0, 4, 1], 6), (faster + [0xB5, 0x62, 6, 0, 0xFF, 0xFF], HalfMessage.longestFiller),
+    ] as [([UInt8], Int)])
+  func `the filler is as long as the rest of the message`(_ bytes: [UInt8], _ count: Int) {
+    var whole = HalfMessage()
+    whole.take(bytes[...])
+    #expect(whole.filler.count == count)
+    var parts = HalfMessage()
+    for byte in bytes { parts.take([byte]) }
+    #expect(parts.filler == whole.filler)
+  }
+
+  @Test func `a client reaches a receiver that is silent at the start, for example after another client`() throws {
+    let clock = ManualClock()
+    let port = SlowPort(clock, bytesPerTenth: 1000)
+    let stop = StopSignal()
+    let receiver = SerialReceiver(
+      port: port, poller: Poller(stop: stop.fileDescriptor), clock: clock, bridge: bridge)
+    let session = ReceiverSession(
+      ReceiverConfiguration(driver: .ublox, speed: .b38400), ReceiverMemory(), receiver, suppliedSince: clock.now,
+      delegate: SessionReports())
+    #expect(throws: HardwareError.self) { try session.start() }
+    #expect(bridge.claim(for: "u-center", hasRoom: {}) == nil)
+    write(Self.faster)
+    #expect(try session.start() == .b38400 && session.run())
+    bridge.release()
+    #expect(try session.relay())
+    #expect(port.sent.values.suffix(Self.faster.count).elementsEqual(Self.faster))
+    // It is still silent, so the run ends with the reason.
+    #expect(throws: HardwareError.self) { try session.start() }
+  }
+
+  @Test func `bytes that a receiver does not take for three minutes are dropped, and their client is told`() {
+    let clock = ManualClock()
+    let bridge = ReceiverBridge(clock: clock)
+    let lost = Recorder<Bool>()
+    #expect(bridge.claim(for: "a", hasRoom: {}, lostBytes: { lost.append(true) }) == nil)
+    [1, 2, 3].withUnsafeBufferPointer(bridge.write)
+    clock.advance(by: .seconds(100))
+    #expect(bridge.take(atMost: 1) == [1])
+    // The receiver has taken a byte, so the others may wait for three minutes from now on.
+    clock.advance(by: .seconds(100))
+    #expect(bridge.waitingCount == 2 && lost.values.isEmpty)
+    clock.advance(by: .seconds(80))
+    #expect(!bridge.hasWaiting && lost.values == [true])
+    [4].withUnsafeBufferPointer(bridge.write)
+    clock.advance(by: .seconds(170))
+    #expect(bridge.take(atMost: 10) == [4])
+    clock.advance(by: .seconds(3600))
+    #expect(lost.values == [true] && clock.waitingCount == 0)
+  }
+
+  @Test func `what waits for the receiver to be found again is told at the first of several ends`() {
+    let clock = ManualClock()
+    let bridge = ReceiverBridge(clock: clock)
+    let settled = Recorder<String>()
+    /// Lets a client write something and leave.
+    func visit(_ bytes: [UInt8], _ name: String) {
+      #expect(bridge.claim(for: name, hasRoom: {}) == nil)
+      bytes.withUnsafeBufferPointer(bridge.write)
+      bridge.release { settled.append(name) }
+    }
+    visit([], "wrote nothing")
+    #expect(settled.values == ["wrote nothing"])
+    visit([1], "found")
+    bridge.receiverFound()
+    #expect(settled.values.count == 1)
+    #expect(bridge.take(atMost: 1) == [1])
+    bridge.receiverFound()
+    #expect(settled.values.last == "found")
+    visit([1], "off")
+    bridge.readingEnded()
+    #expect(settled.values.last == "off")
+    visit([1], "forgotten")
+    clock.advance(by: .seconds(180))
+    #expect(settled.values == ["wrote nothing", "found", "off", "forgotten"] && !bridge.isInUse)
+  }
+
   @Test func `one client writes at a time`() {
     #expect(bridge.claim(for: "a", hasRoom: {}) == nil)
     #expect(bridge.claim(for: "b", hasRoom: {}) == "a")

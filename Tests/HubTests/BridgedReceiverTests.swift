@@ -14,13 +14,14 @@ struct BridgedReceiverTests {
   private static let faster = MadeMessage.ubx(
     0x0600, [1, 0, 0, 0, 0xD0, 8, 0, 0, 0x00, 0xC2, 0x01, 0x00, 7, 0, 3, 0, 0, 0, 0, 0])
 
-  @Test func `what a client has changed is found and set again after it has left`() async throws {
+  /// A hub with a receiver that it does not keep awake after its last client has left.
+  private func hub(_ settings: String = "", power: String = "") throws -> (Hub, CommandedReceiver) {
     let personality = ReceiverPersonality.ublox8
     let board = try Board(
       json5: Array(
         """
-        { name: "test", devices: { gps: { driver: "ublox", port: "\(personality.port)", setSpeed: 38400,
-          power: { switch: "gpio", chip: "simulated", line: "\(personality.powerLine)", lingerSeconds: 0 } } } }
+        { name: "test", devices: { gps: { driver: "ublox", port: "\(personality.port)", \(settings)
+          power: { switch: "gpio", chip: "simulated", line: "\(personality.powerLine)", \(power) lingerSeconds: 0 } } } }
         """.utf8), file: "test")
     let clock = SteppedClock()
     let hardware = SimulatedHardware(clock: clock)
@@ -28,7 +29,33 @@ struct BridgedReceiverTests {
     configuration.timeToFirstFixScale = 0.05
     configuration.startUTCNanoseconds = clock.systemTime()
     let receiver = hardware.receiver(personality, configuration: configuration)
-    let hub = Hub(board: board, on: Machine(hardware: hardware, clock: clock, systemTime: clock.systemTime))
+    let machine = Machine(hardware: hardware, clock: clock, systemTime: clock.systemTime)
+    return (Hub(board: board, on: machine), receiver)
+  }
+
+  @Test func `a receiver whose speed a client has changed is put to sleep although the client leaves at once`()
+    async throws
+  {
+    let (hub, receiver) = try hub(power: #"sleep: "backup","#)
+    let lease = hub.powerLease(of: "gps").subscribe(as: "bridge", receiveValue: { _ in })
+    #expect(hub.monitors[0].changes.waits { $0.power == .tracking })
+    guard case .granted(let writer) = hub.claimBridge(to: "gps", for: "u-center", hasRoom: {}) else {
+      Issue.record("not granted")
+      return
+    }
+    Self.faster.withUnsafeBufferPointer(writer.write)
+    #expect(eventually { receiver.speed == 115_200 }, "\(receiver.speed)")
+    writer.end(keeping: lease)
+    #expect(hub.monitors[0].changes.waits { $0.power == .asleep }, "\(hub.devices[0]), \(receiver.phase)")
+    #expect(hub.devices[0].warning == nil, "\(hub.devices[0])")
+    // The kernel passes the last command on to the simulated receiver, which reports to no one that it has got it.
+    #expect(eventually { receiver.phase == .backup }, "\(receiver.phase)")
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `what a client has changed is found and set again after it has left`() async throws {
+    let (hub, receiver) = try hub("setSpeed: 38400,")
     func gps() -> DeviceStatus { hub.devices[0] }
 
     let raw = Recorder<[UInt8]>()

@@ -1,5 +1,6 @@
 import Guarding
 import HardwareIO
+import MonotonicTime
 
 /// The way from clients to a receiver's line: at most one client writes, and its bytes wait here for the reader's
 /// thread. Neither waits for the other.
@@ -9,24 +10,48 @@ import HardwareIO
 public final class ReceiverBridge: Sendable {
   /// The number of waiting bytes from which the client must wait.
   static let mostWaiting = 8192
+  /// How long bytes wait if the receiver takes none. It is longer than the pause after a failure, and the search for the
+  /// receiver's speed.
+  static let patience = Duration.seconds(180)
 
   private struct State {
     /// The client that has the right to write; `nil` if none has.
     var writer: Writer?
     var waiting: [UInt8] = []
+    /// The clients that have left since the hub has found the receiver.
+    var departures: [Departure] = []
+    /// When the oldest of the bytes or departures began to wait, or the receiver last took bytes.
+    var since = MonotonicInstant(nanoseconds: 0)
+
+    var deadline: MonotonicInstant? {
+      waiting.isEmpty && departures.isEmpty ? nil : since + ReceiverBridge.patience
+    }
   }
 
   private struct Writer {
     var name: String
     var hasRoom: @Sendable () -> Void
+    var lostBytes: @Sendable () -> Void
+    /// Whether the receiver has taken bytes of this client, and may have changed.
+    var hasWritten = false
+  }
+
+  private struct Departure {
+    var settled: @Sendable () -> Void
   }
 
   private let state = Guarded(State())
+  private let clock: any MonotonicTimeSource
+  private let alarm: Alarm
   /// Raised when a client gets or gives up the right to write, and with its bytes.
   let signal: WakeSignal
 
   /// - Parameter corrections: the corrections for the same receiver, which wake the same thread
-  public init(with corrections: CorrectionQueue? = nil) { signal = corrections?.signal ?? WakeSignal() }
+  public init(with corrections: CorrectionQueue? = nil, clock: any MonotonicTimeSource = MonotonicClock()) {
+    signal = corrections?.signal ?? WakeSignal()
+    self.clock = clock
+    alarm = Alarm(clock: clock)
+  }
 
   /// Gives a client the right to write, until `release`.
   ///
@@ -34,21 +59,56 @@ public final class ReceiverBridge: Sendable {
   ///   - name: the client, for other clients
   ///   - hasRoom: called on the reader's thread when a client that had to wait may send again, and when none of its bytes
   ///     wait any more
+  ///   - lostBytes: called when the client's bytes are dropped, because the receiver has taken none for `patience`
   /// - Returns: the name of the client that has the right already; `nil` if the client got it
-  public func claim(for name: String, hasRoom: @escaping @Sendable () -> Void) -> String? {
+  public func claim(
+    for name: String, hasRoom: @escaping @Sendable () -> Void, lostBytes: @escaping @Sendable () -> Void = {}
+  ) -> String? {
     let other = state.withLock { state in
       if let other = state.writer { return other.name as String? }
-      state.writer = Writer(name: name, hasRoom: hasRoom)
+      state.writer = Writer(name: name, hasRoom: hasRoom, lostBytes: lostBytes)
       return nil
     }
     if other == nil { signal.raise() }
     return other
   }
 
-  /// Adds bytes of the client that has the right to write. The receiver gets all of them.
+  /// Adds bytes of the client that has the right to write. The receiver gets all of them, unless it takes none for
+  /// `patience`. Older bytes would reach it much later than meant.
   public func write(_ bytes: UnsafeBufferPointer<UInt8>) {
-    state.withLock { $0.waiting += bytes }
+    let now = clock.now
+    let isFirst = state.withLock { state in
+      defer { state.waiting += bytes }
+      guard state.waiting.isEmpty else { return false }
+      state.since = now
+      return true
+    }
+    if isFirst { setAlarm() }
     signal.raise()
+  }
+
+  private func setAlarm() {
+    alarm.set(asking: { state.withLock { $0.deadline } }) { [weak self] in self?.expire() }
+  }
+
+  private func expire() {
+    let now = clock.now
+    let writer = state.withLock { state -> Writer? in
+      guard let deadline = state.deadline, deadline <= now, !state.waiting.isEmpty else { return nil }
+      state.waiting = []
+      return state.writer
+    }
+    writer?.lostBytes()
+    if let deadline = state.withLock({ $0.deadline }), deadline > now { return setAlarm() }
+    settle()
+  }
+
+  private func settle() {
+    let departures = state.withLock { state in
+      defer { state.departures = [] }
+      return state.departures
+    }
+    for departure in departures { departure.settled() }
   }
 
   /// Whether the maximum number of bytes waits, and the client must wait too.
@@ -58,8 +118,19 @@ public final class ReceiverBridge: Sendable {
   public var hasWaiting: Bool { waitingCount > 0 }
 
   /// Takes the right to write back. Bytes that still wait are written, if the receiver is read.
-  public func release() {
-    state.withLock { $0.writer = nil }
+  ///
+  /// - Parameter settled: called when the hub has found the receiver again, with what the client has changed, or when it
+  ///   no longer looks for it
+  public func release(settled: (@Sendable () -> Void)? = nil) {
+    let now = clock.now
+    let isSettled = state.withLock { state in
+      defer { state.writer = nil }
+      guard let settled, state.writer?.hasWritten == true || !state.waiting.isEmpty else { return true }
+      state.departures.append(Departure(settled: settled))
+      state.since = now
+      return false
+    }
+    if isSettled { settled?() } else { setAlarm() }
     signal.raise()
   }
 
@@ -72,9 +143,12 @@ public final class ReceiverBridge: Sendable {
 
   /// Takes the next bytes; empty if none wait.
   func take(atMost count: Int) -> ArraySlice<UInt8> {
+    let now = clock.now
     let (bytes, writer) = state.withLock { state in
+      state.since = now
       let wasFull = state.waiting.count >= ReceiverBridge.mostWaiting
       let bytes = state.waiting.prefix(count)
+      if !bytes.isEmpty { state.writer?.hasWritten = true }
       state.waiting = Array(state.waiting.dropFirst(count))
       let hasRoom = wasFull && state.waiting.count < ReceiverBridge.mostWaiting
       let isLast = !bytes.isEmpty && state.waiting.isEmpty
@@ -93,8 +167,13 @@ public final class ReceiverBridge: Sendable {
 
   /// Drops the bytes that a client has left, because the receiver is no longer read. They would reach it much later
   /// than meant.
-  public func readingEnded() { dropLeft() }
+  public func readingEnded() {
+    dropLeft()
+    settle()
+  }
 
+  /// Notes that the hub has found the receiver, and its settings are known again unless a client writes.
+  func receiverFound() { if !isInUse { settle() } }
 }
 
 /// Writes the bytes of a bridge's client to a line, as fast as the line carries them, and without waiting. It keeps few
@@ -106,6 +185,8 @@ struct BridgeFeed {
   private let bridge: ReceiverBridge
   /// The bytes that the line has not accepted yet.
   private var rest: ArraySlice<UInt8> = []
+  /// Where the written bytes end.
+  private var end = HalfMessage()
 
   init(_ bridge: ReceiverBridge) { self.bridge = bridge }
 
@@ -124,8 +205,17 @@ struct BridgeFeed {
       if rest.isEmpty { return nil }
       let unsent = port.unsentCount
       if unsent > BridgeFeed.mostUnsent { return speed.time(for: unsent - BridgeFeed.mostUnsent) }
-      rest = rest.dropFirst(try port.writeNow(rest))
+      let count = try port.writeNow(rest)
+      end.take(rest.prefix(count))
+      rest = rest.dropFirst(count)
       if !rest.isEmpty { return speed.time(for: max(port.unsentCount, BridgeFeed.mostUnsent / 4)) }
     }
+  }
+
+  /// Ends a message of which the client has sent only a part, so that the receiver does not take the hub's next command
+  /// for the rest of it. Does not wait for a line that accepts nothing.
+  func endMessage(on port: any SerialPort) throws(HardwareError) {
+    let filler = end.filler
+    if !filler.isEmpty { _ = try port.writeNow(filler[...]) }
   }
 }

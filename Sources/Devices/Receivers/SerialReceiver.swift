@@ -233,7 +233,8 @@ public final class SerialReceiver {
     var deadline: MonotonicInstant?
     attention = .relay
     defer { attention = .none }
-    while !feed.isOver {
+    var isStopped = false
+    while !feed.isOver, !isStopped {
       let pause = try feed.write(to: port, at: speed)
       if bridge.hasWriter {
         deadline = nil
@@ -246,10 +247,11 @@ public final class SerialReceiver {
         }
         if feed.isOver { break }
       }
-      if try read(atMost: min(pause ?? SerialReceiver.silenceLimit, SerialReceiver.silenceLimit), receive) == .stopped {
-        return false
-      }
+      let limit = min(pause ?? SerialReceiver.silenceLimit, SerialReceiver.silenceLimit)
+      isStopped = try read(atMost: limit, receive) == .stopped
     }
+    try feed.endMessage(on: port)
+    if isStopped { return false }
     attention = .none
     // The client's last message must have left, and the receiver must have acted on it, before the hub sends commands.
     let rest = speed.time(for: port.unsentCount) + SerialReceiver.actingTime

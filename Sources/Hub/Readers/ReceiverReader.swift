@@ -60,7 +60,7 @@ public final class ReceiverReader: Sendable {
     identity = identification.present
     let corrections = ReceiverCorrections()
     self.corrections = corrections
-    let bridge = ReceiverBridge(with: corrections.queue)
+    let bridge = ReceiverBridge(with: corrections.queue, clock: machine.clock)
     self.bridge = bridge
     let foundSpeed = MutableProperty(description.speed)
     speed = foundSpeed.readOnly
@@ -82,6 +82,7 @@ public final class ReceiverReader: Sendable {
       },
       sleepLimit: configuration.sleepLimit
     ) { (scope) throws(HardwareError) in
+      defer { bridge.readingEnded() }
       var suppliedSince = scope.suppliedSince
       if memory.wakesBySupplyAlone(suppliedSince: suppliedSince) {
         guard let since = try scope.cycleSupply() else { return }
@@ -106,7 +107,6 @@ public final class ReceiverReader: Sendable {
       // Every exit path reports whether the receiver stays awake.
       var isAsleep = false
       defer {
-        bridge.readingEnded()
         if configuration.sleepsSupplied {
           scope.ended(isAsleep: isAsleep, as: session.rest, for: session.sleepLimit)
         }

@@ -107,7 +107,9 @@ private final class BridgeSession: StreamSession {
       if hub.isInService(present) { return present }
       present.end()
     }
-    let claim = hub.claimBridge(to: device, for: "\(connection.peer)") { [connection] in connection.reconsider() }
+    let claim = hub.claimBridge(
+      to: device, for: "\(connection.peer)", hasRoom: { [connection] in connection.reconsider() },
+      lostBytes: { [weak self] in self?.leave("the receiver has taken none of its bytes for three minutes") })
     switch claim {
     case .granted(let writer):
       state.withLock { $0.writer = writer }
@@ -133,7 +135,11 @@ private final class BridgeSession: StreamSession {
       defer { (state.lease, state.writer) = (nil, nil) }
       return (state.lease, state.writer)
     }
-    writer?.end()
-    lease?.cancel()
+    guard let writer, hub.isInService(writer) else {
+      writer?.end()
+      lease?.cancel()
+      return
+    }
+    writer.end(keeping: lease)
   }
 }

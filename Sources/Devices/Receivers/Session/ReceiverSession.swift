@@ -76,8 +76,23 @@ public final class ReceiverSession {
 
   /// Finds and configures the receiver, at the start of a run and after `relay`.
   ///
-  /// - Returns: the speed of its line; `nil` when told to stop
+  /// - Returns: the speed of its line; `nil` when told to stop. If the receiver is silent and a client of the bridge
+  ///   wants to write, the speed at which it was last heard
   public func start() throws(HardwareError) -> BaudRate? {
+    do throws(HardwareError) {
+      let speed = try startHeard()
+      if speed != nil { receiver.bridge?.receiverFound() }
+      return speed
+    } catch {
+      // A client may have stopped the receiver's output. Then only a client can start it again.
+      guard error.isSilence, receiver.bridge?.isInUse == true else { throw error }
+      let speed = relayedAt ?? memory.present.lastSpeed ?? configuration.speed ?? .b9600
+      try receiver.setSpeed(speed)
+      return speed
+    }
+  }
+
+  private func startHeard() throws(HardwareError) -> BaudRate? {
     guard configuration.driver.takesCommands else {
       return try receiver.findSpeed(configuration.speed, receive: finder.receive)
     }
@@ -252,5 +267,15 @@ public final class ReceiverSession {
     if speed == before, let first { memory.present.firstSpeed = first }
     memory.present.lastSpeed = channel.speed
     return !channel.isStopped
+  }
+}
+
+extension HardwareError {
+  /// Whether a receiver was not heard at any speed.
+  fileprivate var isSilence: Bool {
+    switch self {
+    case .unheard, .timedOut: true
+    default: false
+    }
   }
 }
