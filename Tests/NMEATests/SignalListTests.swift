@@ -144,4 +144,24 @@ struct SignalListTests {
     let sky = try #require(skies([solution, list(0x0143, version: 0, entries)]).first)
     #expect(sky.count == 255)
   }
+
+  @Test func `a direction out of range is unknown, and not clamped`() throws {
+    // The elevation, and the azimuth in two bytes: 45 and 400, 91 and 100, -91 and 100, 45 and -1, -5 and 360.
+    let directions: [[UInt8]] = [[45, 0x90, 1], [91, 100, 0], [0xA5, 100, 0], [45, 0xFF, 0xFF], [0xFB, 0x68, 1]]
+    var (satellites, channels): ([[UInt8]], [[UInt8]]) = ([], [])
+    for (index, direction) in directions.enumerated() {
+      let number = UInt8(index + 1)
+      satellites.append([0, number, 40] + direction + [0, 0, 8, 0, 0, 0])
+      channels.append([0, number, 1, 7, 40] + direction + [0, 0, 0, 0])
+    }
+    // NAV-SVINFO has the count where NAV-SAT has its version.
+    let lists = [
+      [solution, list(0x0135, version: 1, satellites)], [solution, list(0x0130, version: 5, channels)],
+      [MadeMessage.casic(0x0120, SignalListTests.timeOfWeek + [5, 0, 0, 0] + channels.flatMap { $0 })],
+    ]
+    for messages in lists {
+      let sky = try #require(skies(messages).first).map(Row.init)
+      #expect(sky == (1...4).map { Row($0, 0, 0, 0, 40, true) } + [Row(5, 0, -5, 360, 40, true)])
+    }
+  }
 }

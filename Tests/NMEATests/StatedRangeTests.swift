@@ -155,12 +155,14 @@ struct StatedRangeTests {
     #expect(unknown.refused.count == 0)
   }
 
-  private func casic(_ changes: [(offset: Int, value: Float)], latitudeDegrees: Double = 52.5) -> [UInt8] {
+  private func casic(
+    _ changes: [(offset: Int, value: Float)], latitudeDegrees: Double = 52.5, velocityValidity: UInt8 = 7
+  ) -> [UInt8] {
     var payload = [UInt8](repeating: 0, count: 80)
     func put(_ value: Float, at offset: Int) {
       payload.replaceSubrange(offset..<offset + 4, with: MadeMessage.littleEndian(value.bitPattern))
     }
-    (payload[4], payload[5], payload[7]) = (7, 7, 9)
+    (payload[4], payload[5], payload[7]) = (7, velocityValidity, 9)
     payload.replaceSubrange(16..<24, with: MadeMessage.littleEndian(13.4.bitPattern))
     payload.replaceSubrange(24..<32, with: MadeMessage.littleEndian(latitudeDegrees.bitPattern))
     for (offset, value) in [(12, 1.5), (32, 80), (36, 40), (40, 4), (44, 9), (64, 5), (68, 45), (72, 0.04)]
@@ -190,5 +192,15 @@ struct StatedRangeTests {
     #expect(speed.refused.quantities == [.speeds, .courses] && speed.fix.position != nil)
     let place = try read([casic([], latitudeDegrees: .nan)])
     #expect(place.fix.position == nil && place.fix.mode == .noFix && place.refused.quantities == .positions)
+  }
+
+  @Test(arguments: [(0, false), (1, false), (2, false), (3, false), (4, true), (6, true), (8, true), (9, false)])
+  func `a velocity that a CASIC receiver has not computed is unknown, and the position stays`(
+    _ validity: UInt8, _ isTaken: Bool
+  ) throws {
+    let fix = try read([casic([], velocityValidity: validity)]).fix
+    #expect(fix.mode == .threeDimensional && fix.position != nil)
+    #expect((fix.velocity != nil) == isTaken && (fix.speedMetresPerSecond != nil) == isTaken)
+    #expect((fix.trackDegrees != nil) == isTaken)
   }
 }

@@ -267,9 +267,8 @@ extension EpochAssembler {
       guard let number = SatelliteNumber(ublox: entry.number, system: entry.system) else { continue }
       satellites.append(
         Satellite(
-          number: number, signal: 0, elevationDegrees: entry.elevationDegrees ?? 0,
-          azimuthDegrees: UInt16(clamping: entry.azimuthDegrees), signalStrength: entry.signalStrength,
-          isUsed: entry.isUsed))
+          number: number, signal: 0, elevationDegrees: entry.elevationDegrees, azimuthDegrees: entry.azimuthDegrees,
+          signalStrength: entry.signalStrength, isUsed: entry.isUsed))
     }
     satellitesAt = stated.timeOfWeekMilliseconds
     if hasSignals { joinSignals() }
@@ -354,7 +353,8 @@ extension EpochAssembler {
     update.values.geoidSeparationMetres = solution.geoidSeparationMetres
     update.values.horizontalErrorMetres = solution.horizontalVarianceSquareMetres.squareRoot()
     update.values.verticalErrorMetres = solution.verticalVarianceSquareMetres.squareRoot()
-    guard solution.velocity != .none else { return }
+    // A velocity that is held from an earlier solution, estimated or given from outside is no measurement.
+    guard solution.velocity.isComputed else { return }
     let velocity = solution.velocityMetresPerSecond
     update.values.velocity = Velocity(northEastDown: SIMD3(velocity.x, velocity.y, -velocity.z))
     update.values.climbMetresPerSecond = velocity.z
@@ -380,9 +380,8 @@ extension EpochAssembler {
       guard let number = SatelliteNumber(Int(entry.number), system: system) else { continue }
       satellites.append(
         Satellite(
-          number: number, signal: 0, elevationDegrees: entry.elevationDegrees ?? 0,
-          azimuthDegrees: UInt16(clamping: entry.azimuthDegrees), signalStrength: entry.signalStrength,
-          isUsed: entry.isUsed))
+          number: number, signal: 0, elevationDegrees: entry.elevationDegrees, azimuthDegrees: entry.azimuthDegrees,
+          signalStrength: entry.signalStrength, isUsed: entry.isUsed))
     }
     skyIsComplete = satellites.count > 0
     skyStatesUse = true

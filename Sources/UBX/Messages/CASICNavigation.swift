@@ -10,6 +10,9 @@ public struct CASICNavigation {
     case twoDimensional = 6
     case threeDimensional = 7
     case combined = 8
+
+    /// Whether the receiver has computed the value from measurements of this solution.
+    public var isComputed: Bool { rawValue >= Validity.deadReckoning.rawValue }
   }
 
   /// The time since the receiver started, the same in all messages of a solution.
@@ -100,9 +103,10 @@ public struct CASICSatellites {
   public struct Entry: Equatable, Sendable {
     public let number: UInt8
     public let signalStrength: UInt8
-    /// The elevation; `nil` outside -90 to 90.
-    public let elevationDegrees: Int8?
-    public let azimuthDegrees: Int16
+    /// The elevation, -90 to 90; 0, like the azimuth, if the direction is unknown.
+    public let elevationDegrees: Int8
+    /// The azimuth, 0 to 360.
+    public let azimuthDegrees: UInt16
     public let isUsed: Bool
   }
 
@@ -127,10 +131,10 @@ public struct CASICSatellites {
   /// - Precondition: `index` is below `count`.
   public subscript(index: Int) -> Entry {
     let start = 8 + 12 * index
-    let elevation = payload.int8(start + 5)
+    let direction = payload.satelliteDirection(start + 5)
     return Entry(
       number: payload.uint8(start + 1), signalStrength: payload.uint8(start + 4),
-      elevationDegrees: abs(Int(elevation)) <= 90 ? elevation : nil, azimuthDegrees: payload.int16(start + 6),
+      elevationDegrees: direction.elevation, azimuthDegrees: direction.azimuth,
       isUsed: payload.uint8(start + 2) & 1 != 0)
   }
 }

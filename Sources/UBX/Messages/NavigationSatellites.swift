@@ -5,9 +5,10 @@ public struct NavigationSatellites {
     public let system: UInt8?
     public let number: UInt8
     public let signalStrength: UInt8
-    /// The elevation; `nil` outside -90 to 90.
-    public let elevationDegrees: Int8?
-    public let azimuthDegrees: Int16
+    /// The elevation, -90 to 90; 0, like the azimuth, if the direction is unknown.
+    public let elevationDegrees: Int8
+    /// The azimuth, 0 to 360.
+    public let azimuthDegrees: UInt16
     public let isUsed: Bool
   }
 
@@ -35,19 +36,28 @@ public struct NavigationSatellites {
   /// - Precondition: `index` is below `count`.
   public subscript(index: Int) -> Entry {
     let start = 8 + 12 * index
-    let elevation: Int8
     if hasSystems {
-      elevation = payload.int8(start + 3)
+      let direction = payload.satelliteDirection(start + 3)
       return Entry(
         system: payload.uint8(start), number: payload.uint8(start + 1), signalStrength: payload.uint8(start + 2),
-        elevationDegrees: abs(Int(elevation)) <= 90 ? elevation : nil, azimuthDegrees: payload.int16(start + 4),
+        elevationDegrees: direction.elevation, azimuthDegrees: direction.azimuth,
         isUsed: payload.uint32(start + 8) & 8 != 0)
     }
-    elevation = payload.int8(start + 5)
+    let direction = payload.satelliteDirection(start + 5)
     return Entry(
       system: nil, number: payload.uint8(start + 1), signalStrength: payload.uint8(start + 4),
-      elevationDegrees: abs(Int(elevation)) <= 90 ? elevation : nil, azimuthDegrees: payload.int16(start + 6),
+      elevationDegrees: direction.elevation, azimuthDegrees: direction.azimuth,
       isUsed: payload.uint8(start + 2) & 1 != 0)
+  }
+}
+
+extension LittleEndianBytes {
+  /// Reads a satellite's elevation, one byte, and azimuth, two bytes. A value out of range marks the direction as unknown
+  /// (u-blox F9 interface description, UBX-NAV-SAT); both are 0 then.
+  func satelliteDirection(_ offset: Int) -> (elevation: Int8, azimuth: UInt16) {
+    let (elevation, azimuth) = (int8(offset), int16(offset + 1))
+    guard abs(Int(elevation)) <= 90, (0...360).contains(azimuth) else { return (0, 0) }
+    return (elevation, UInt16(azimuth))
   }
 }
 
