@@ -30,15 +30,15 @@ class Lines:
     def between(self, start, end):
         return [change for change in list(self.changes) if start < change[0] < end]
 
-    def seconds_on(self, name, start, end):
-        """How long a line was high from `start`, when it was low, to `end`."""
-        total, since = 0.0, None
-        for at, line, level in self.between(start, end):
+    def seconds_on(self, name, start, end, level=0):
+        """How long a line was high from `start`, when it had this level, to `end`."""
+        total, since = 0.0, start if level else None
+        for at, line, new in self.between(start, end):
             if line != name:
                 continue
-            if level and since is None:
+            if new and since is None:
                 since = at
-            elif not level and since is not None:
+            elif not new and since is not None:
                 total += at - since
                 since = None
         return total + (end - since if since is not None else 0)
@@ -215,7 +215,7 @@ class Machine:
             try:
                 event, monotonic, utc = self.events.get(timeout=max(0.01, end - time.monotonic()))
             except queue.Empty:
-                raise RuntimeError(f"the machine did not report {name} within {seconds} s") from None
+                raise TimeoutError(f"the machine did not report {name} within {seconds} s") from None
             if event == name:
                 return monotonic, utc
             if event == "END":
