@@ -104,32 +104,39 @@ int csystemd_can_power(int action, char *refusal, size_t size) { return power(ac
 int csystemd_is_user_class(const char *name) { return !strcmp(name, "user") || !strncmp(name, "user-", 5); }
 
 // Whether a session is one of a user at a terminal, a screen or a network connection. Others are those of login screens
-// and of services.
+// and of services. Returns 1, 0, or a negative errno if logind's files cannot be read.
 static int is_of_user(const char *session) {
   char *class = NULL, *state = NULL;
-  int is_user = sd_session_get_class(session, &class) >= 0 && csystemd_is_user_class(class);
-  if (is_user && sd_session_get_state(session, &state) >= 0) is_user = strcmp(state, "closing") != 0;
+  int result = sd_session_get_class(session, &class);
+  // The session has ended in the meantime, or has no class.
+  if (result == -ENXIO || result == -ENOENT || result == -ENODATA) return 0;
+  if (result >= 0) {
+    result = csystemd_is_user_class(class);
+    if (result && sd_session_get_state(session, &state) >= 0) result = strcmp(state, "closing") != 0;
+  }
   free(class);
   free(state);
-  return is_user;
+  return result;
 }
 
 int csystemd_logged_in(char *name, size_t size) {
   char **sessions = NULL;
   int count = sd_get_sessions(&sessions);
   if (count < 0) return count == -ENOENT ? 0 : count;
-  int is_found = 0;
+  int result = 0;
   for (int i = 0; i < count; i++) {
-    if (!is_found && is_of_user(sessions[i])) {
+    int is_user = result == 1 ? 0 : is_of_user(sessions[i]);
+    if (is_user > 0) {
       uid_t user;
       struct passwd entry, *known = NULL;
       char text[4096];
       if (sd_session_get_uid(sessions[i], &user) >= 0) getpwuid_r(user, &entry, text, sizeof text, &known);
       snprintf(name, size, "%s", known ? known->pw_name : "a user");
-      is_found = 1;
     }
+    // A user counts more than a session that cannot be read.
+    if (is_user) result = is_user;
     free(sessions[i]);
   }
   free(sessions);
-  return is_found;
+  return result;
 }

@@ -20,6 +20,7 @@ struct BoardSleepOutputTests {
     /// Counts each question as an event, once a refusal has been given.
     let questions = News()
     let loggedIn = Guarded<String?>(nil)
+    let hidesUsers = Guarded(false)
     /// The answer to each request.
     let answer = Guarded<ShutdownRefusal?>(nil)
 
@@ -33,7 +34,10 @@ struct BoardSleepOutputTests {
       return answer.withLock { $0 }
     }
 
-    func user() -> String? { loggedIn.withLock { $0 } }
+    func user() throws(ShutdownRefusal) -> String? {
+      if hidesUsers.withLock({ $0 }) { throw LogindPower.unknownUsers(errno: EACCES) }
+      return loggedIn.withLock { $0 }
+    }
   }
 
   /// A real-time clock that is an hour ahead of the system clock.
@@ -269,6 +273,8 @@ struct BoardSleepOutputTests {
     #expect(lost?.hasSuffix("was set, but is off") == true)
     let user = try await line { bench in bench.logind.loggedIn.withLock { $0 = "pi" } }
     #expect(user?.contains("pi is logged in") == true)
+    let hidden = try await line { bench in bench.logind.hidesUsers.withLock { $0 = true } }
+    #expect(hidden?.contains("whether a user is logged in is unknown: Permission denied; loginctl") == true)
     let endless = try await line({ _ in }, requests: false)
     #expect(endless?.contains("no fix is due later") == true)
   }

@@ -57,5 +57,5 @@ int csystemd_can_power(int action, char *refusal, size_t size);
 int csystemd_is_user_class(const char *name);
 
 /// Finds a user who is logged in, other than in a session of the machine's own. Returns 1 with the name, 0 if there is
-/// none or no logind, or a negative errno.
+/// none or no logind, or a negative errno if that cannot be read.
 int csystemd_logged_in(char *name, size_t size);

@@ -1,4 +1,5 @@
 import CSystemd
+import Glibc
 import Hub
 
 /// Puts the machine to sleep. The methods may take seconds.
@@ -9,8 +10,8 @@ public protocol BoardPower: Sendable {
   ///
   /// - Returns: why it stays awake; `nil` once its sleep or shutdown has begun
   func begin(_ way: BoardSleepSettings.Way) -> ShutdownRefusal?
-  /// A user who is logged in; `nil` if there is none.
-  func user() -> String?
+  /// A user who is logged in; `nil` if there is none. Throws if that is unknown.
+  func user() throws(ShutdownRefusal) -> String?
 }
 
 /// Asks logind, which refuses while a program forbids it.
@@ -25,10 +26,19 @@ public struct LogindPower: BoardPower {
     ShutdownRefusal.from { csystemd_power(LogindPower.action(way), $0, $1) }
   }
 
-  public func user() -> String? {
+  public func user() throws(ShutdownRefusal) -> String? {
     var name = [CChar](repeating: 0, count: 64)
-    guard csystemd_logged_in(&name, name.count) == 1 else { return nil }
+    let result = csystemd_logged_in(&name, name.count)
+    guard result >= 0 else { throw LogindPower.unknownUsers(errno: -result) }
+    guard result == 1 else { return nil }
     return Text.printable(String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+  }
+
+  /// Why the machine stays awake if logind's sessions cannot be read.
+  static func unknownUsers(errno: Int32) -> ShutdownRefusal {
+    ShutdownRefusal(
+      reason: "whether a user is logged in is unknown: \(String(cString: strerror(errno)))",
+      nextStep: "loginctl must list the sessions, or leave 'users' out of 'sleep.keep'")
   }
 
   /// Whether a session of this class is a user's.

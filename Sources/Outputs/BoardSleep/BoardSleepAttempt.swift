@@ -69,8 +69,10 @@ extension BoardSleepOutput {
   private func check(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) throws(End) {
     let lines = host.hub.linesThatAreOn(ignoringSleepers: settings.way == .poweroff)
     if let line = lines.first { throw .refused(line) }
-    if settings.keepers.contains(.users), let user = power.user() {
-      throw .refused("\(user) is logged in ('keep' in the board file's 'sleep' has 'users')")
+    if settings.keepers.contains(.users) {
+      let user: String?
+      do throws(ShutdownRefusal) { user = try power.user() } catch { throw .refused("\(error)") }
+      if let user { throw .refused("\(user) is logged in ('keep' in the board file's 'sleep' has 'users')") }
     }
     if let refusal = power.refusal(of: settings.way) { throw .refused("\(refusal)") }
     guard plan.alarm != nil else { return }
