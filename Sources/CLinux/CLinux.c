@@ -268,8 +268,8 @@ int clinux_chrony_send(const char *path, int64_t system_ns, double offset_s) {
   return result;
 }
 
-// The kernel counts months and years as struct tm does.
-static int64_t rtc_seconds(const struct rtc_time *time) {
+// The kernel counts months and years as struct tm does. Returns 0, or -EOVERFLOW for a date that time_t cannot hold.
+static int rtc_seconds(const struct rtc_time *time, int64_t *seconds) {
   struct tm date = {
       .tm_sec = time->tm_sec,
       .tm_min = time->tm_min,
@@ -278,18 +278,20 @@ static int64_t rtc_seconds(const struct rtc_time *time) {
       .tm_mon = time->tm_mon,
       .tm_year = time->tm_year,
   };
-  return timegm(&date);
+  errno = 0;
+  *seconds = timegm(&date);
+  return *seconds == -1 && errno ? -EOVERFLOW : 0;
 }
 
-int64_t clinux_rtc_time(int fd) {
+int clinux_rtc_time(int fd, int64_t *seconds) {
   struct rtc_time time;
-  return ioctl(fd, RTC_RD_TIME, &time) == 0 ? rtc_seconds(&time) : -errno;
+  return ioctl(fd, RTC_RD_TIME, &time) == 0 ? rtc_seconds(&time, seconds) : -errno;
 }
 
 int clinux_rtc_set_alarm(int fd, int64_t seconds, bool is_on) {
   time_t instant = seconds;
   struct tm date;
-  if (!gmtime_r(&instant, &date)) return -EOVERFLOW;
+  if (instant != seconds || !gmtime_r(&instant, &date)) return -EOVERFLOW;
   struct rtc_wkalrm alarm = {
       .enabled = is_on,
       .time = {.tm_sec = date.tm_sec,
@@ -308,8 +310,9 @@ int clinux_rtc_set_alarm(int fd, int64_t seconds, bool is_on) {
 int clinux_rtc_alarm(int fd, int64_t *seconds) {
   struct rtc_wkalrm alarm = {0};
   if (ioctl(fd, RTC_WKALM_RD, &alarm) != 0) return -errno;
-  *seconds = rtc_seconds(&alarm.time);
-  return alarm.enabled ? 1 : 0;
+  if (!alarm.enabled) return 0;
+  int result = rtc_seconds(&alarm.time, seconds);
+  return result < 0 ? result : 1;
 }
 
 bool clinux_load_functions(const char *library, const char *names, void *functions) {

@@ -41,8 +41,8 @@ public struct DevicePolicy {
       }
     }
     if board.lines.contains(where: { $0.line.chip != "simulated" }) { kinds.insert("char-gpiochip") }
-    if board.sleep?.rtc?.hasPrefix("/dev/") == true { kinds.insert("char-rtc") }
-    writesSystemFiles = kinds.contains("char-iio") || board.sleep?.rtc?.hasPrefix("/sys/") == true
+    if board.sleep?.rtc != nil { kinds.insert("char-rtc") }
+    writesSystemFiles = kinds.contains("char-iio")
     self.kinds = kinds.sorted()
     shutsDown = board.battery?.criticalVolts != nil || board.sleep?.way == .poweroff
     suspends = board.sleep?.way == .suspend
@@ -97,7 +97,7 @@ public struct DevicePolicy {
     if !logins.isEmpty { lines += ["[Unit]"] + logins.map { "Conflicts=\($0)" } }
     lines.append("[Service]")
     lines += kinds.map { "DeviceAllow=\($0) rw" }
-    // The hub sets rates, triggers and buffers in /sys, and the alarm of a real-time clock if the board file names it so.
+    // The hub sets rates, triggers and buffers in /sys.
     if writesSystemFiles { lines.append("ProtectKernelTunables=no") }
     if usesNetwork { lines += ["RestrictAddressFamilies=AF_INET AF_INET6", "IPAddressAllow=localhost"] }
     lines += networks.map { "IPAddressAllow=\($0)" }

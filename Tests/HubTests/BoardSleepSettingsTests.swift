@@ -25,15 +25,19 @@ struct BoardSleepSettingsTests {
       command.description
         == "sleep: after 60 s in which nothing needs the board, it is switched off until the next fix; "
         + "/usr/local/bin/wake is told when it must wake; clients of gpsd keep it awake")
-    #expect(try board("{ board: 'suspend', rtc: '/sys/class/rtc/rtc1' }").sleep?.rtc == "/sys/class/rtc/rtc1")
+    #expect(try board("{ board: 'suspend', rtc: '/dev/rtc1' }").sleep?.rtc == "/dev/rtc1")
     #expect(try board("null").sleep == nil)
   }
 
   @Test(arguments: [
     ("{}", "board:2: 'sleep.board' is missing"),
     ("{ board: 'hibernate' }", "'sleep.board' must be one of 'suspend', 'poweroff'"),
-    ("{ board: 'suspend', rtc: 'rtc0' }", "'sleep.rtc' must be a real-time clock"),
-    ("{ board: 'suspend', rtc: '/dev/../rtc0' }", "'sleep.rtc' must be a real-time clock"),
+    ("{ board: 'suspend', rtc: 'rtc0' }", "'sleep.rtc' must be the device file of a real-time clock"),
+    ("{ board: 'suspend', rtc: '/dev/../rtc0' }", "'sleep.rtc' must be the device file of a real-time clock"),
+    (
+      "{ board: 'suspend', rtc: '/sys/class/rtc/rtc0' }",
+      "'sleep.rtc' must be the clock's device file, such as \"/dev/rtc0\": the hub's user may not set"
+    ),
     ("{ board: 'suspend', idle: 1 }", "'sleep.idle' must be a number from 5 to 86400"),
     ("{ board: 'suspend', afterStart: -1 }", "'sleep.afterStart' must be a number from 0 to 86400"),
     ("{ board: 'suspend', keep: ['ssh'] }", "'sleep.keep' must be a list of some of users, gpsd"),

@@ -255,11 +255,12 @@ int clinux_open_process(pid_t process);
 /// a negative errno.
 int clinux_open_pseudo_terminal(char *path, int path_size);
 
-/// Reads a real-time clock (rtc(4)). Returns seconds since 1970 by the clock's own date, or a negative errno.
-int64_t clinux_rtc_time(int fd);
+/// Reads a real-time clock (rtc(4)), in seconds since 1970 by the clock's own date. They are negative before 1970.
+/// Returns 0 or a negative errno.
+int clinux_rtc_time(int fd, int64_t *seconds);
 
 /// Sets the alarm of a real-time clock to a date of that clock, in seconds since 1970, or switches it off. Returns 0 or
-/// a negative errno.
+/// a negative errno: -EOVERFLOW or -ERANGE for a date that the clock cannot hold.
 int clinux_rtc_set_alarm(int fd, int64_t seconds, bool is_on);
 
 /// Reads the alarm of a real-time clock. Returns 1 if it is on, 0 if it is off, or a negative errno.

@@ -29,30 +29,23 @@ public struct WakeClockError: Error, Equatable, CustomStringConvertible {
   public var description: String { nextStep.map { "\(reason); \($0)" } ?? reason }
 }
 
-/// A real-time clock of the kernel (rtc(4)), through its device file or its files in sysfs.
+/// A real-time clock of the kernel (rtc(4)), through its device file.
 ///
 /// Only one program can have the device file open, so it is opened for each access. The alarm remains set after that.
 public struct RealTimeClock: WakeClock {
-  private enum Access {
-    case device
-    case files(folder: String)
-  }
-
   private let path: String
   private let name: String
   private let machine: MachineFiles
   private let root: String
-  private let access: Access
 
   /// - Parameters:
-  ///   - path: the device file, such as `/dev/rtc0`, or the folder in sysfs, such as `/sys/class/rtc/rtc0`
+  ///   - path: the device file, such as `/dev/rtc0`
   ///   - root: the prefix of all paths, for tests
   public init(_ path: String, root: String = "") {
     self.path = path
     self.root = root
     name = path.split(separator: "/").last.map(String.init) ?? path
     machine = MachineFiles(root: root)
-    access = path.hasPrefix("/sys/") ? .files(folder: path) : .device
   }
 
   /// Why this clock cannot wake the machine; `nil` if it can, as far as its files show.
@@ -74,51 +67,31 @@ public struct RealTimeClock: WakeClock {
   }
 
   public func now() throws(WakeClockError) -> Int64 {
-    switch access {
-    case .device:
-      return try withDevice("read") { (file) throws(WakeClockError) in
-        let seconds = clinux_rtc_time(file)
-        guard seconds >= 0 else { throw failure("read", Int32(-seconds)) }
-        return seconds
-      }
-    case .files(let folder):
-      guard let seconds = machine.words(of: "\(folder)/since_epoch").first.flatMap({ Int64($0) }) else {
-        throw WakeClockError("\(folder)/since_epoch cannot be read", nextStep: problem?.description)
-      }
-      return seconds
-    }
+    try withDevice("read") { (file) throws(WakeClockError) in try date(of: file) }
+  }
+
+  private func date(of file: Int32) throws(WakeClockError) -> Int64 {
+    var seconds: Int64 = 0
+    let result = clinux_rtc_time(file, &seconds)
+    guard result >= 0 else { throw failure("read", -result) }
+    return seconds
   }
 
   public func alarm() throws(WakeClockError) -> Int64? {
-    switch access {
-    case .device:
-      return try withDevice("read the alarm of") { (file) throws(WakeClockError) in
-        var seconds: Int64 = 0
-        let result = clinux_rtc_alarm(file, &seconds)
-        guard result >= 0 else { throw failure("read the alarm of", -result) }
-        return result == 1 ? seconds : nil
-      }
-    case .files(let folder):
-      guard let bytes = machine.bytes(of: "\(folder)/wakealarm") else {
-        throw problem ?? WakeClockError("\(folder)/wakealarm cannot be read")
-      }
-      // The file is empty while the alarm is off. Some kernels show 0.
-      let text = String(decoding: bytes.filter { $0 > UInt8(ascii: " ") }, as: UTF8.self)
-      return Int64(text).flatMap { $0 == 0 ? nil : $0 }
+    try withDevice("read the alarm of") { (file) throws(WakeClockError) in
+      var seconds: Int64 = 0
+      let result = clinux_rtc_alarm(file, &seconds)
+      guard result >= 0 else { throw failure("read the alarm of", -result) }
+      return result == 1 ? seconds : nil
     }
   }
 
   public func setAlarm(_ instant: Int64?) throws(WakeClockError) {
-    switch access {
-    case .device:
-      try withDevice("set the alarm of") { (file) throws(WakeClockError) in
-        let result = clinux_rtc_set_alarm(file, instant ?? clinux_rtc_time(file) + 1, instant != nil)
-        guard result >= 0 else { throw failure("set the alarm of", -result) }
-      }
-    case .files(let folder):
-      // The kernel refuses a new alarm while another one is set.
-      try write("0", to: "\(folder)/wakealarm")
-      if let instant { try write("\(instant)", to: "\(folder)/wakealarm") }
+    try withDevice("set the alarm of") { (file) throws(WakeClockError) in
+      // An alarm that is off has a date too, which must be a valid one.
+      let date = if let instant { instant } else { try date(of: file) + 1 }
+      let result = clinux_rtc_set_alarm(file, date, instant != nil)
+      guard result >= 0 else { throw failure("set the alarm of", -result) }
     }
   }
 
@@ -137,19 +110,15 @@ public struct RealTimeClock: WakeClock {
     return try use(file)
   }
 
-  private func write(_ text: String, to file: String) throws(WakeClockError) {
-    let descriptor = open(root + file, O_WRONLY | O_CLOEXEC | O_TRUNC)
-    guard descriptor >= 0 else { throw failure("set the alarm of", errno) }
-    defer { close(descriptor) }
-    let bytes = Array(text.utf8)
-    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw failure("set the alarm of", errno) }
-  }
-
-  private func failure(_ action: String, _ error: Int32) -> WakeClockError {
+  func failure(_ action: String, _ error: Int32) -> WakeClockError {
     let reason = "cannot \(action) \(path): \(String(cString: strerror(error)))"
     switch error {
     case EACCES, EPERM:
       return WakeClockError(reason, nextStep: "the service needs the rights that check --device-policy prints")
+    case EOVERFLOW, ERANGE, EDOM:
+      return WakeClockError(
+        "cannot \(action) \(path): its date is one that it cannot hold",
+        nextStep: "set the clock: sudo hwclock --systohc --rtc \(path)")
     case ENOTTY, EINVAL:
       return WakeClockError(reason, nextStep: problem?.description ?? "this clock may have no alarm")
     default: return WakeClockError(reason)

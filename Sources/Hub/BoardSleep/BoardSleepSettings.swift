@@ -67,7 +67,12 @@ extension BoardSleepSettings {
     }
     let named = try section.string("rtc")
     if let named, !BoardSleepSettings.isClock(named) {
-      throw section.wrong("rtc", expected: "a real-time clock, such as \"/dev/rtc0\" or \"/sys/class/rtc/rtc0\"")
+      let isFolder = named.hasPrefix("/sys/")
+      throw section.wrong(
+        "rtc",
+        expected: isFolder
+          ? "the clock's device file, such as \"/dev/rtc0\": the hub's user may not set an alarm through /sys"
+          : "the device file of a real-time clock, such as \"/dev/rtc0\"")
     }
     let keepers = try section.strings("keep")
     let known = Keeper.allCases.map(\.rawValue)
@@ -85,10 +90,8 @@ extension BoardSleepSettings {
   }
 
   private static func isClock(_ path: String) -> Bool {
-    let folders = ["/dev/", "/sys/class/rtc/"]
-    guard let folder = folders.first(where: path.hasPrefix) else { return false }
-    let name = path.dropFirst(folder.count)
-    return !name.isEmpty && !name.contains("/") && name.hasPrefix("rtc")
+    let folder = "/dev/"
+    return path.hasPrefix(folder + "rtc") && !path.dropFirst(folder.utf8.count).contains("/")
   }
 }
 
