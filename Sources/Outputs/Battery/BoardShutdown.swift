@@ -54,7 +54,7 @@ extension ShutdownRefusal {
     case EACCES, EPERM:
       return ShutdownRefusal(
         reason: reason,
-        nextStep: "give the hub's user the right: 'battery' in the reference of board files has the polkit rule")
+        nextStep: "install polkitd, and restart the service, which gives its user the right")
     case EOPNOTSUPP:
       return ShutdownRefusal(reason: reason, nextStep: "set 'sleep.board' to the other value, or leave 'sleep' out")
     case ENOENT, ECONNREFUSED:
