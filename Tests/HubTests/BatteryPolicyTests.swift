@@ -15,11 +15,13 @@ struct BatteryPolicyTests {
     var policy: BatteryPolicy
     var effects: [BatteryPolicy.Effect] = []
 
-    init(critical: Double? = 11.5, steps: [Degradation] = BatteryPolicyTests.steps) {
+    init(
+      critical: Double? = 11.5, steps: [Degradation] = BatteryPolicyTests.steps, afterStart: Duration = .zero
+    ) {
       policy = BatteryPolicy(
         BatterySettings(
           monitor: "supply", lowVolts: 12, criticalVolts: critical, hysteresisVolts: 0.3, grace: .seconds(30),
-          every: .seconds(60), steps: steps), at: clock.now)
+          every: .seconds(60), afterStart: afterStart, steps: steps), at: clock.now)
     }
 
     /// Takes two samples a second for a time, the first one now.
@@ -192,6 +194,17 @@ struct BatteryPolicyTests {
     bench.hold(12.6, seconds: 31)
     #expect(bench.policy.level == .normal)
     #expect(bench.hold(11, seconds: 31).last == .shutDown(volts: 11))
+  }
+
+  @Test func `a board with a wrong limit stays on after its start, so that a person can log in`() {
+    var bench = Bench(afterStart: .seconds(300))
+    let start = bench.clock.now
+    #expect(bench.hold(11, seconds: 31) == [.level(.critical, volts: 11)])
+    #expect(bench.policy.mustShutDown && bench.policy.isStarting(at: bench.clock.now))
+    #expect(bench.hold(11, seconds: 269).isEmpty)
+    // The monitor does not rest beyond that time.
+    #expect(bench.policy.next == .rest(until: start + .seconds(300)))
+    #expect(bench.hold(11, seconds: 1) == [.shutDown(volts: 11)])
   }
 
   @Test func `a suspended machine begins again`() {

@@ -28,10 +28,11 @@ struct BatteryTests {
     #expect(
       battery.description == "meter: below 12 V fixes come at most every 300 s; "
         + "below 11.75 V fixes come at most every 3600 s, with an accuracy of 50 m; "
-        + "below 11.5 V for 30 s the board shuts down")
+        + "below 11.5 V for 30 s the board shuts down, but not in the first 300 s")
     let plain = try #require(try board("{ monitor: 'meter', low: 12 }").battery)
     #expect(plain.description == "meter: below 12 V there is a warning")
     #expect(abs(plain.hysteresisVolts - 0.24) < 1e-9 && plain.grace == .seconds(30) && plain.every == .seconds(60))
+    #expect(plain.afterStart == .seconds(300))
     #expect(try board("null").battery == nil)
   }
 
@@ -43,6 +44,7 @@ struct BatteryTests {
     ("{ monitor: 'meter', low: 0 }", "'battery.low' must be a number from 0.1 to 100"),
     ("{ monitor: 'meter', low: 12, hysteresis: 0 }", "'battery.hysteresis' must be a number from 0.01 to 20"),
     ("{ monitor: 'meter', low: 12, grace: 0 }", "'battery.grace' must be a number from 1 to 3600"),
+    ("{ monitor: 'meter', low: 12, afterStart: -1 }", "'battery.afterStart' must be a number from 0 to 86400"),
     ("{ monitor: 'meter', low: 12, every: 1 }", "'battery.every' must be a number from 5 to 3600"),
     ("{ monitor: 'meter', low: 12, whenShort: {} }", "'battery.whenShort.everySeconds' is missing"),
     ("{ monitor: 'meter', low: 12, whenLow: [] }", "unknown key 'battery.whenLow'"),
@@ -71,7 +73,7 @@ struct BatteryTests {
   /// The open voltage of the simulated supply is 3.3 V, and each ampere lowers it by 0.15 V. The INA226 measures at most
   /// 0.8 A at the shunt of 0.1 Ω.
   private let settings =
-    "{ monitor: 'meter', low: 3.27, critical: 3.22, hysteresis: 0.01, grace: 1, every: 5, "
+    "{ monitor: 'meter', low: 3.27, critical: 3.22, hysteresis: 0.01, grace: 1, every: 5, afterStart: 0, "
     + "whenShort: { everySeconds: 300 } }"
 
   private static let gps =

@@ -107,7 +107,7 @@ struct BoardTextTests {
           lowVolts: #11#, power: { supplyVolts: #3.3# } },
         house: { driver: 'ina226', bus: '/dev/i2c-1', address: #0x41#, shuntOhms: #0.01# } },
       battery: { monitor: 'house', low: #12#, critical: #11.5#, hysteresis: #0.3#, grace: #30#, every: #60#,
-        whenShort: { everySeconds: #300#, accuracyMetres: #50# } },
+        afterStart: #300#, whenShort: { everySeconds: #300#, accuracyMetres: #50# } },
       fences: { anchor: { circle: [#54.1#, #10.2#, #40#], grace: #10#, every: #60#, speed: #2#, accuracy: #10# },
         harbour: { polygon: [[#54#, #10#], [#54.1#, #10#], [#54.1#, #10.1#]] } },
       gpsd: { port: #2947#, clients: #8# }, nmea: { port: #10110#, source: 'fused', rateHz: #1# },

@@ -38,7 +38,7 @@ struct BatteryOutputTests {
       { name: 'x', devices: { gps: { driver: 'nmea', port: 'simulated/gps',
           power: { switch: 'gpio', chip: 'simulated', line: 'gps-power' } },
           meter: { driver: 'ina226', bus: 'simulated/i2c', rateHz: 29 } },
-        battery: { monitor: 'meter', low: 3.27, critical: 3.22, hysteresis: 0.01, grace: 1, every: 5 } }
+        battery: { monitor: 'meter', low: 3.27, critical: 3.22, hysteresis: 0.01, grace: 1, every: 5, afterStart: 0 } }
       """
     return HubHost(Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware), version: "test")
   }

@@ -238,7 +238,8 @@ public final class BatteryMonitor: Sendable {
     switch effect {
     case .level(let level, _):
       let isLow = level != .normal
-      watch.reader.monitor.battery(isLow: isLow ? BatteryMonitor.text(watch, level) : nil, isDecided: true)
+      watch.reader.monitor.battery(
+        isLow: isLow ? BatteryMonitor.text(watch, level, at: clock.now) : nil, isDecided: true)
       setLimits()
       if watch.hasShutDown, level != .critical { events.send(.staysOn(monitor: watch.settings.monitor)) }
     case .shutDown:
@@ -265,8 +266,12 @@ public final class BatteryMonitor: Sendable {
     return "the battery is empty, \(watch.volts.shortVolts) V of at least \(limit.shortVolts) V"
   }
 
-  private static func text(_ watch: Watch, _ level: BatteryPolicy.Level) -> String {
-    if level == .critical { return "\(text(watch)): the board shuts down" }
+  private static func text(_ watch: Watch, _ level: BatteryPolicy.Level, at now: MonotonicInstant) -> String {
+    if level == .critical {
+      let start =
+        watch.policy.isStarting(at: now) ? " \(watch.settings.afterStart.inSeconds.short) s after the start" : ""
+      return "\(text(watch)): the board shuts down\(start)"
+    }
     let limits = watch.settings.degradation(watch.policy.stepCount).text ?? "charge it, or switch loads off"
     return
       "the battery is low, \(watch.volts.shortVolts) V of at least \(watch.settings.lowVolts.shortVolts) V: \(limits)"

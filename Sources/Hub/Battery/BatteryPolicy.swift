@@ -57,13 +57,19 @@ public struct BatteryPolicy: Sendable {
   private var pause = BatteryPolicy.pauses.first
   /// When a refused shutdown is tried again; `nil` before the first attempt.
   private var retryAt: MonotonicInstant?
+  /// The end of the time after the start in which the board stays on.
+  private let staysOnUntil: MonotonicInstant
   public private(set) var next: Next
 
   public init(_ settings: BatterySettings, at now: MonotonicInstant) {
     self.settings = settings
     limits = settings.stepVolts + [settings.criticalVolts].compactMap { $0 }
+    staysOnUntil = now + settings.afterStart
     next = .sample(until: now + BatteryPolicy.patience)
   }
+
+  /// Whether the board stays on because it has just started, whatever the voltage.
+  public func isStarting(at now: MonotonicInstant) -> Bool { now < staysOnUntil }
 
   /// The present level; `nil` before the first decision.
   public var level: Level? { rank.map(level) }
@@ -98,12 +104,13 @@ public struct BatteryPolicy: Sendable {
       effects.append(.level(level(rank), volts: volts))
       (retryAt, pause) = (nil, BatteryPolicy.pauses.first)
     }
-    if mustShutDown, retryAt.map({ now >= $0 }) ?? true {
+    if mustShutDown, !isStarting(at: now), retryAt.map({ now >= $0 }) ?? true {
       effects.append(.shutDown(volts: volts))
       // Until the caller reports a refusal, or the board is off.
       retryAt = now + pause
     }
     next = isDeciding ? .sample(until: now + BatteryPolicy.patience) : .rest(until: now + settings.every)
+    if mustShutDown, isStarting(at: now), !isDeciding { next = .rest(until: min(now + settings.every, staysOnUntil)) }
     return effects
   }
 

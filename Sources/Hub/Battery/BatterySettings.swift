@@ -6,6 +6,7 @@ public struct BatterySettings: Equatable, Sendable {
   static let hysteresisVolts = 0.01...20.0
   static let graceSeconds = 1.0...3600.0
   static let everySeconds = 5.0...3600.0
+  static let afterStartSeconds = 0.0...86_400.0
 
   /// The ID of the supply monitor that measures the battery.
   public var monitor: String
@@ -19,6 +20,9 @@ public struct BatterySettings: Equatable, Sendable {
   public var grace: Duration
   /// The time from one measurement to the next while nothing changes.
   public var every: Duration
+  /// How long the board stays on after the start of the hub, even if the battery is empty, so that a person can log in
+  /// and correct a wrong limit.
+  public var afterStart: Duration
   /// The steps. They are applied one after the other between the two limits, and each adds to the previous ones. Without
   /// a critical voltage all of them apply below the low voltage.
   public var steps: [Degradation]
@@ -26,7 +30,8 @@ public struct BatterySettings: Equatable, Sendable {
   /// By default the hysteresis is 2 % of the low voltage, because each load lowers the voltage a little.
   public init(
     monitor: String, lowVolts: Double, criticalVolts: Double? = nil, hysteresisVolts: Double? = nil,
-    grace: Duration = .seconds(30), every: Duration = .seconds(60), steps: [Degradation] = []
+    grace: Duration = .seconds(30), every: Duration = .seconds(60), afterStart: Duration = .seconds(300),
+    steps: [Degradation] = []
   ) {
     self.monitor = monitor
     self.lowVolts = lowVolts
@@ -34,6 +39,7 @@ public struct BatterySettings: Equatable, Sendable {
     self.hysteresisVolts = hysteresisVolts ?? max(BatterySettings.hysteresisVolts.lowerBound, lowVolts * 0.02)
     self.grace = grace
     self.every = every
+    self.afterStart = afterStart
     self.steps = steps
   }
 
@@ -76,10 +82,11 @@ extension BatterySettings {
     let hysteresis = try section.number("hysteresis", in: BatterySettings.hysteresisVolts)
     let grace = try section.number("grace", in: BatterySettings.graceSeconds)
     let every = try section.number("every", in: BatterySettings.everySeconds)
+    let afterStart = try section.number("afterStart", in: BatterySettings.afterStartSeconds)
     self.init(
       monitor: monitor, lowVolts: low, criticalVolts: critical, hysteresisVolts: hysteresis,
       grace: .nanoseconds(Int64((grace ?? 30) * 1e9)), every: .nanoseconds(Int64((every ?? 60) * 1e9)),
-      steps: try EnergyBudget.steps(&section))
+      afterStart: .nanoseconds(Int64((afterStart ?? 300) * 1e9)), steps: try EnergyBudget.steps(&section))
     try section.finish()
   }
 }
@@ -94,7 +101,8 @@ extension BatterySettings: CustomStringConvertible {
       parts.append("below \(volts.shortVolts) V \(degradation(count).text ?? "there is a warning")")
     }
     if let criticalVolts {
-      parts.append("below \(criticalVolts.shortVolts) V for \(grace.inSeconds.short) s the board shuts down")
+      let start = afterStart > .zero ? ", but not in the first \(afterStart.inSeconds.short) s" : ""
+      parts.append("below \(criticalVolts.shortVolts) V for \(grace.inSeconds.short) s the board shuts down\(start)")
     }
     return "\(monitor): " + parts.joined(separator: "; ")
   }
