@@ -33,7 +33,7 @@ public enum BoardProblems {
     let misplaced = misplacedPasswords(board)
     let board = withoutMisplacedPasswords(without(isLeftOut, board))
     return misplaced + ports(board) + http(board, isLeftOut) + connections(board) + lines(board)
-      + chrony(board)
+      + chrony(board) + sleep(board)
       + record(board) + parts(board)
       + fleet(board) + fences(board) + requests(board) + casters(board, isLeftOut)
       + hooks(board, isElsewhere: isElsewhere, isLeftOut)
@@ -307,6 +307,18 @@ public enum BoardProblems {
   private static func requests(_ board: Board) -> [BoardProblem] {
     board.requests.isEmpty || !Set([StatePart.position]).kinds(on: board).isEmpty
       ? [] : [BoardProblem("requests", "needs a receiver for fixes: add one to 'devices'")]
+  }
+
+  private static func sleep(_ board: Board) -> [BoardProblem] {
+    guard board.sleep != nil, let device = board.devices.first(where: { SimulatedName.isSimulated($0.path) }) else {
+      return []
+    }
+    return [
+      BoardProblem(
+        "sleep",
+        "would put this machine to sleep for simulated devices, such as '\(device.id)': use real devices, or leave it out"
+      )
+    ]
   }
 
   private static func chrony(_ board: Board) -> [BoardProblem] {

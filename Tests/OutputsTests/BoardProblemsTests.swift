@@ -13,6 +13,19 @@ struct BoardProblemsTests {
 
   /// The problems have one line per conflicting device. With one line per pair, and an access to the disk for each, a
   /// long board file took minutes.
+  @Test func `a board with simulated devices must not put this machine to sleep`() throws {
+    func problems(_ port: String) throws -> [BoardProblem] {
+      let text = """
+        { name: 'x', devices: { gps: { driver: 'nmea', port: '\(port)' } },
+          requests: [{ name: 'log', every: 600 }], sleep: { board: 'suspend' } }
+        """
+      return BoardProblems.find(in: try Board(json5: Array(text.utf8), file: "test"))
+    }
+    #expect(try problems("/dev/serial0").isEmpty)
+    let problem = try #require(try problems("simulated/gps").first)
+    #expect(problem.key == "sleep" && problem.text.contains("simulated devices, such as 'gps'"))
+  }
+
   @Test func `each device that conflicts with an earlier one is reported once`() throws {
     let devices = (0..<200).map { index in
       """
