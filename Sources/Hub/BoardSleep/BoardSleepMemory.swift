@@ -29,6 +29,27 @@ public struct BoardSleepMemory: Codable, Equatable, Sendable {
 
   public init() {}
 
+  /// Whether all numbers are possible ones. The file that holds them may have been changed, and sums of absurd numbers
+  /// do not fit an integer.
+  public var isPlausible: Bool {
+    // Until the year 2100.
+    let instants: ClosedRange<Int64> = 0...4_102_444_800_000_000_000
+    if let sleep {
+      let named = [sleep.beganAt, sleep.alarmAt ?? 0, sleep.dueAt ?? 0]
+      guard named.allSatisfy(instants.contains) else { return false }
+      // The alarm comes at most a few minutes before the fix.
+      if let due = sleep.dueAt, let alarm = sleep.alarmAt, !(0...86_400_000_000_000).contains(due - alarm) {
+        return false
+      }
+    }
+    if let trust {
+      guard instants.contains(trust.confirmedAt), (-10_000_000_000...10_000_000_000).contains(trust.difference) else {
+        return false
+      }
+    }
+    return (0...1_000_000_000).contains(sleepCount) && (0...1e10).contains(asleepSeconds)
+  }
+
   /// Ends the sleep, and learns from it.
   ///
   /// - Parameters:

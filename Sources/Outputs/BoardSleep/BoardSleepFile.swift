@@ -11,8 +11,8 @@ public final class BoardSleepFile: Sendable {
     file = StateFile(path: path, mostBytes: 64 << 10, nothing: nil, makeFolder: makeFolder)
   }
 
-  /// The content of the file; `nil` if there is none. Waits for the disk.
-  var content: BoardSleepMemory? { file.content?.value }
+  /// The content of the file; `nil` if there is none, or only an absurd one. Waits for the disk.
+  var content: BoardSleepMemory? { file.content?.value.flatMap { $0.isPlausible ? $0 : nil } }
 
   /// Replaces the content. Waits for the disk.
   func keep(_ memory: BoardSleepMemory) { file.change { $0 = StateEntry(memory) } }
