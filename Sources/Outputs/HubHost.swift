@@ -46,6 +46,10 @@ public final class HubHost: Sendable {
   /// The hub's connection to its broker; `nil` without a broker.
   let fleetLink = Guarded<FleetLink?>(nil)
   private let isOver = Guarded(false)
+  /// How long the machine may take to shut down once logind has agreed. systemd ends the hub long before.
+  static let shutdownPatience = Duration.seconds(180)
+  private let shutdownAlarm: Alarm
+  private let staysOn = Guarded((isKnown: false, action: Callback?.none))
   private let text: Guarded<[UInt8]?>
 
   /// - Parameter boardText: the text of the board file, if there is one
@@ -60,6 +64,7 @@ public final class HubHost: Sendable {
     fences = Fences(clock: hub.machine.clock)
     conditions = ConditionFeed(clock: hub.machine.clock)
     self.version = version
+    shutdownAlarm = Alarm(clock: hub.machine.clock)
     text = Guarded(boardText)
   }
 
@@ -99,6 +104,29 @@ public final class HubHost: Sendable {
   public func shutDown() {
     isOver.withLock { $0 = true }
     hub.shutDown()
+  }
+
+  /// Switches all devices off permanently, because logind has agreed to switch the machine off.
+  func shutDownWithMachine() {
+    shutDown()
+    shutdownAlarm.set(at: now + HubHost.shutdownPatience) { [weak self] in self?.wasNotSwitchedOff() }
+  }
+
+  private func wasNotSwitchedOff() {
+    let action = staysOn.withLock { staysOn in
+      staysOn.isKnown = true
+      return staysOn.action
+    }
+    action?()
+  }
+
+  /// Whether the machine is still on although logind had agreed to switch it off. The hub has no devices then, and must
+  /// start again.
+  public var machineStaysOn: Bool { staysOn.withLock { $0.isKnown } }
+
+  /// Calls back once `machineStaysOn`.
+  public func whenMachineStaysOn(_ action: @escaping @Sendable () -> Void) {
+    staysOn.withLock { $0.action = Callback(action) }
   }
 
   /// Plays a recording of another board. The previous board's devices stop at once. Does nothing if the board is the

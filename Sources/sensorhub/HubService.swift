@@ -140,6 +140,13 @@ struct HubService: Sendable {
     let serviceGroup = ServiceGroup(
       services: services, logger: Logger(label: "sensorhub") { _ in SwiftLogNoOpLogHandler() })
     group.withLock { $0 = serviceGroup }
+    host.whenMachineStaysOn { [sink] in
+      sink.write(
+        .error,
+        "logind agreed to switch the machine off, but it is still on: the hub ends, so that systemd starts it again with "
+          + "its devices; systemctl list-jobs shows what the machine waits for")
+      serviceGroup.triggersShutdown()
+    }
     ServiceManager.ready(status: "board \(hub.board.name)")
     do {
       try await serviceGroup.run()
@@ -152,6 +159,8 @@ struct HubService: Sendable {
     let isOff = await powerOff(host)
     sink.write(.notice, isOff ? HubService.end(of: host.hub) : "stopped, but some devices are still on")
     sink.flush(within: HubService.lastWords)
+    // systemd starts a service again only after a failure.
+    if host.machineStaysOn { throw CommandError(.unavailable, "the machine was not switched off") }
   }
 
   private static func simulated(_ board: Board) -> String {

@@ -126,7 +126,7 @@ public final class BatteryOutput: Service {
       return battery.shutDownRefused(because: "the battery is being charged")
     }
     if let refusal = shutdown.powerOff(isReal: isReal) { return refused(refusal, monitor) }
-    host.shutDown()
+    host.shutDownWithMachine()
     write(.error, "the board is shutting down; all power lines are switched off", monitor)
   }
 
