@@ -80,6 +80,8 @@ struct BoardSleepOutputTests {
     /// The time asleep, nanoseconds.
     let slept = Guarded<Int64>(0)
     let isConfirmed = Guarded(true)
+    /// The simulated devices of most tests count as real ones.
+    let isReal = Guarded(true)
   }
 
   private final class Bench {
@@ -116,7 +118,7 @@ struct BoardSleepOutputTests {
         host: host, sink: JournalSink(to: notebook), file: file, power: logind,
         surroundings: BoardSleepOutput.Surroundings(
           clock: { [rtc] _ in rtc }, isTimeConfirmed: { _ in surroundings.isConfirmed.withLock { $0 } },
-          save: { [saves] in saves.append(1) }))
+          isReal: { _ in surroundings.isReal.withLock { $0 } }, save: { [saves] in saves.append(1) }))
     }
 
     static func board(_ keys: String) throws -> Board {
@@ -253,8 +255,10 @@ struct BoardSleepOutputTests {
   }
 
   @Test func `a board that would not wake does not sleep, and says why`() async throws {
-    func line(_ prepare: (Bench) -> Void, requests: Bool = true) async throws -> String? {
-      let bench = try Bench(folder: folder)
+    func line(
+      _ keys: String = Bench.keys, _ prepare: (Bench) -> Void, requests: Bool = true
+    ) async throws -> String? {
+      let bench = try Bench(keys, folder: folder)
       prepare(bench)
       bench.begin(requests: requests)
       bench.pass(52)
@@ -265,8 +269,11 @@ struct BoardSleepOutputTests {
       await bench.end()
       return text
     }
-    let unconfirmed = try await line { bench in bench.surroundings.isConfirmed.withLock { $0 = false } }
+    let poweroff = "board: 'poweroff', idle: 30, afterStart: 0"
+    let unconfirmed = try await line(poweroff) { bench in bench.surroundings.isConfirmed.withLock { $0 = false } }
     #expect(unconfirmed?.contains("clock is not confirmed") == true)
+    let simulated = try await line { bench in bench.surroundings.isReal.withLock { $0 = false } }
+    #expect(simulated?.contains("it has simulated devices, and this machine must not sleep for them") == true)
     let missing = try await line { bench in bench.rtc.isMissing.withLock { $0 = true } }
     #expect(missing?.hasSuffix("there is no /dev/rtc0") == true)
     let lost = try await line { bench in bench.rtc.losesAlarm.withLock { $0 = true } }
@@ -275,7 +282,7 @@ struct BoardSleepOutputTests {
     #expect(user?.contains("pi is logged in") == true)
     let hidden = try await line { bench in bench.logind.hidesUsers.withLock { $0 = true } }
     #expect(hidden?.contains("whether a user is logged in is unknown: Permission denied; loginctl") == true)
-    let endless = try await line({ _ in }, requests: false)
+    let endless = try await line(Bench.keys, { _ in }, requests: false)
     #expect(endless?.contains("no fix is due later") == true)
   }
 
@@ -285,8 +292,110 @@ struct BoardSleepOutputTests {
     bench.pass(51)
     #expect(bench.logind.requests.waits { $0.count == 1 })
     bench.pass(61)
+    #expect(bench.notebook.has("was not suspended within 60 s; the alarm stays set"))
+    #expect(eventually { bench.file.content?.sleep == nil })
+    #expect(bench.rtc.set.value != nil)
+    await bench.end()
+  }
+
+  @Test func `a board that logind suspends late wakes by its alarm, and its sleep is in the totals`() async throws {
+    let bench = try Bench(folder: folder)
+    bench.begin()
+    bench.pass(51)
+    #expect(bench.logind.requests.waits { $0.count == 1 })
+    let alarm = try #require(bench.rtc.set.value)
+    bench.pass(61)
     #expect(bench.notebook.has("was not suspended within 60 s"))
-    #expect(eventually { bench.rtc.set.value == nil && bench.file.content?.sleep == nil })
+    // The next attempt is refused, and undoes only its own steps.
+    bench.logind.answer.withLock { $0 = ShutdownRefusal(reason: "a sleep is under way") }
+    #expect(
+      eventually {
+        bench.pass(1)
+        return bench.logind.requests.values.count == 2
+      })
+    #expect(bench.notebook.has("the board stays awake: a sleep is under way"))
+    #expect(eventually { bench.rtc.set.value == alarm })
+    try bench.sleep()
+    #expect(bench.notebook.has("the board is awake: its alarm for request log came"))
+    #expect(eventually { bench.file.content?.sleepCount == 1 })
+    #expect(bench.host.boardSleep.value?.sleepCount == 1)
+    await bench.end()
+  }
+
+  @Test func `a suspension needs no confirmed time, because its alarm is relative`() async throws {
+    let bench = try Bench(folder: folder)
+    bench.surroundings.isConfirmed.withLock { $0 = false }
+    bench.begin()
+    bench.pass(51)
+    #expect(bench.logind.requests.waits { $0 == [.suspend] })
+    await bench.end()
+  }
+
+  @Test func `a receiver is on for a while to confirm the time, because one epoch for a fix does not`() async throws {
+    let bench = try Bench("board: 'poweroff', idle: 30, afterStart: 0", folder: folder)
+    bench.surroundings.isConfirmed.withLock { $0 = false }
+    bench.begin()
+    bench.pass(51)
+    #expect(bench.notebook.has("its clock is not confirmed, so its alarm might never come: a receiver is on now"))
+    #expect(eventually { bench.hardware.powerLines.level("gps-power") })
+    #expect(eventually { bench.host.hub.devices.first?.holders.contains { $0.hasPrefix("board sleep") } == true })
+    bench.pass(121)
+    #expect(eventually { bench.host.hub.devices.first?.holders.isEmpty == true })
+    bench.surroundings.isConfirmed.withLock { $0 = true }
+    #expect(
+      eventually {
+        bench.pass(1)
+        return bench.logind.requests.values == [.poweroff]
+      })
+    await bench.end()
+  }
+
+  @Test func `a machine that is not switched off although logind agreed gets its hub back`() async throws {
+    let bench = try Bench("board: 'poweroff', idle: 30, afterStart: 0", folder: folder)
+    let calls = Recorder<Int>()
+    bench.host.whenMachineStaysOn { calls.append(1) }
+    bench.begin()
+    bench.pass(51)
+    #expect(bench.notebook.has("is shutting down"))
+    #expect(bench.file.content?.sleep != nil)
+    bench.pass(170)
+    #expect(!bench.host.machineStaysOn)
+    bench.pass(15)
+    #expect(calls.waits { $0 == [1] } && bench.host.machineStaysOn)
+    await bench.end()
+    // The next run does not take the time for a sleep.
+    #expect(bench.file.content?.sleep == nil && bench.file.content?.sleepCount == 0)
+  }
+
+  @Test(arguments: [
+    "'sleep':{'way':'poweroff','beganAt':-9223372036854775808,'alarmAt':9223372036854775807,'dueAt':9223372036854775807},",
+    "'sleep':{'way':'poweroff','beganAt':0,'alarmAt':9223372036854775807,'dueAt':-9223372036854775808},",
+    "'sleep':{'way':'poweroff','beganAt':1,'alarmAt':1,'dueAt':4000000000000000000},",
+    "'trust':{'confirmedAt':-9223372036854775808,'difference':0},",
+    "'trust':{'confirmedAt':1795478400000000000,'difference':-9223372036854775808},",
+    "'sleepCount':9223372036854775807,", "'asleepSeconds':1e300,",
+  ])
+  func `absurd numbers in the kept data count as none`(_ part: String) async throws {
+    let totals = ["'sleepCount':1,", "'asleepSeconds':1,"].filter { !part.hasPrefix($0.prefix(12)) }
+    let text = "{" + part + totals.joined() + "'wakeTimes':{'suspend':[1e300],'poweroff':[-1e300]}}"
+    let bytes = text.utf8.map { $0 == UInt8(ascii: "'") ? UInt8(ascii: "\"") : $0 }
+    try Files.replace("\(folder.path)/sleep.json", with: bytes)
+    let bench = try Bench("board: 'poweroff', idle: 30, afterStart: 0", folder: folder)
+    #expect(bench.file.content == nil)
+    bench.surroundings.isConfirmed.withLock { $0 = false }
+    bench.begin()
+    #expect(eventually { bench.host.boardSleep.value?.sleepCount == 0 })
+    #expect(bench.notebook.lines.isEmpty)
+    await bench.end()
+  }
+
+  @Test func `a command that has run before the attempt ended is reported`() async throws {
+    // The hub of a test may run as root, which starts no program; its refusal comes after the attempt to run it.
+    let bench = try Bench("board: 'suspend', idle: 30, afterStart: 0, command: ['/bin/false']", folder: folder)
+    bench.begin()
+    bench.pass(51)
+    #expect(bench.notebook.has("but /bin/false has run already and is not undone"))
+    #expect(bench.logind.requests.values.isEmpty)
     await bench.end()
   }
 

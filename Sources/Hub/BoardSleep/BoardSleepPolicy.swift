@@ -192,6 +192,9 @@ public struct BoardSleepPolicy: Sendable {
     return stays(.refused(reason))
   }
 
+  /// Records that the reason for the last refusal is gone, so that the next attempt need not wait for the pause.
+  public mutating func refusalEnded() { (retryAt, pause) = (nil, BoardSleepPolicy.pauses.first) }
+
   /// Records that the machine has slept. The idle time begins again.
   ///
   /// - Parameter wasWoken: whether the alarm ended the sleep

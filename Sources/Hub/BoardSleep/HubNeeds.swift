@@ -69,6 +69,18 @@ extension Hub {
   /// Whether a receiver or a time server has confirmed the time.
   public var isTimeConfirmed: Bool { machine.hostTime.known != nil }
 
+  /// Keeps a receiver awake so that it confirms the time, until the subscription is cancelled. A receiver that is off
+  /// after one epoch never confirms it: a time counts once three epochs agree.
+  ///
+  /// - Parameter received: called after each epoch
+  /// - Returns: `nil` on a board without a receiver
+  public func awaitTime(_ received: @escaping @Sendable () -> Void) -> Subscription? {
+    let registry = registry.value
+    let reader = receiver ?? registry.board.devices.lazy.compactMap { registry.receiverReader($0.id) }.first
+    return reader?.readings.subscribe(
+      as: Holder("board sleep", purpose: .schedule), receiveValue: { _ in received() })
+  }
+
   /// Continues a schedule that an earlier run of the hub began, before the machine was off. Fixes are then due at
   /// multiples of their interval in UTC.
   ///

@@ -67,6 +67,10 @@ extension BoardSleepOutput {
 
   /// Checks everything that can be checked without a change.
   private func check(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) throws(End) {
+    guard surroundings.isReal(host.hub) else {
+      throw .refused(
+        "it has simulated devices, and this machine must not sleep for them: use real devices, or leave 'sleep' out")
+    }
     let lines = host.hub.linesThatAreOn(ignoringSleepers: settings.way == .poweroff)
     if let line = lines.first { throw .refused(line) }
     if settings.keepers.contains(.users) {
@@ -86,9 +90,12 @@ extension BoardSleepOutput {
         state.withLock { $0.memory.trust = ClockTrust(system: system, clock: now) }
       }
     }
-    guard isTimeCertain(settings, state.withLock({ $0.memory }), system) else {
-      throw .refused(
-        "its clock is not confirmed, so its alarm might never come: let a time server or a receiver's fix confirm it")
+    // The alarm of a machine that is suspended is set by how far away it is, whatever the date. After a boot the date
+    // decides when the fix is due, and a command gets the date.
+    let isRelative = settings.way == .suspend && settings.rtc != nil && settings.command == nil
+    guard isRelative || isTimeCertain(settings, state.withLock({ $0.memory }), system) else {
+      let next = awaitTime() ? "a receiver is on now to confirm it" : "let a time server confirm it"
+      throw .refused("its clock is not confirmed, so its alarm might never come: \(next)")
     }
   }
 
@@ -144,6 +151,7 @@ extension BoardSleepOutput {
     commandStop.withLock { $0 = stop }
     defer { commandStop.withLock { $0 = nil } }
     guard isPreparing(plan, settings) else { throw .abandoned }
+    state.withLock { $0.told = words[0] }
     if let problem = command.run(stop: stop) { throw .refused(problem) }
     return set
   }
@@ -191,7 +199,7 @@ extension BoardSleepOutput {
       throw refusal.isUnanswered ? .unanswered("\(refusal)") : .refused("\(refusal)")
     }
     guard settings.way == .poweroff else { return }
-    host.shutDown()
+    host.shutDownWithMachine()
     write(.notice, "the board is shutting down; all power lines are switched off")
   }
 
@@ -203,10 +211,12 @@ extension BoardSleepOutput {
       attempting.withLock { _ in
         // The machine may have been suspended in the meantime.
         guard state.withLock({ $0.policy?.sleep == plan }) else { return }
-        giveUp(settings)
+        // A slow machine may still be suspended, and must wake then.
+        giveUp(settings, keepsAlarm: true)
         refused(
           plan,
-          "logind agreed, but the board was not suspended within \(seconds) s: journalctl -b -u systemd-suspend")
+          "logind agreed, but the board was not suspended within \(seconds) s; the alarm stays set, because it may still "
+            + "be: journalctl -b -u systemd-suspend")
       }
     }
     if error != 0 { refused(plan, "the board was not suspended within \(seconds) s") }
@@ -218,20 +228,34 @@ extension BoardSleepOutput {
   ///
   /// - Parameter keepsAlarm: whether the machine may sleep nevertheless, and must wake then
   private func giveUp(_ settings: BoardSleepSettings, keepsAlarm: Bool = false) {
-    let hadBegun = state.withLock { state in
-      defer { state.memory.sleep = nil }
-      return state.memory.sleep != nil
+    let (hadBegun, told) = state.withLock { state -> (Bool, String?) in
+      defer { (state.memory.sleep, state.told) = (nil, nil) }
+      if keepsAlarm { state.late = state.memory.sleep }
+      return (state.memory.sleep != nil, state.told)
     }
     if hadBegun {
       if !keepsAlarm { clearAlarm(settings) }
       keep()
     }
+    if let told {
+      // A power manager that also cuts the supply would cut it under a running board.
+      write(
+        .warning,
+        "the board stays awake, but \(told) has run already and is not undone: the power manager may still act on it, "
+          + "until the next sleep tells it another time")
+    }
     tellAwake(settings)
   }
 
-  /// Switches the alarm off, so that it does not wake a machine that someone switches off later.
+  /// Switches the alarm off, so that it does not wake a machine that someone switches off later. The alarm of an earlier
+  /// attempt is set again if the machine may still sleep because of that.
   func clearAlarm(_ settings: BoardSleepSettings) {
     guard let rtc = settings.rtc else { return }
-    try? surroundings.clock(rtc).setAlarm(nil)
+    let (clock, system) = (surroundings.clock(rtc), host.hub.machine.systemTime())
+    if let alarmAt = state.withLock({ $0.late?.alarmAt }), alarmAt > system, let now = try? clock.now() {
+      try? clock.setAlarm(WakeAlarm(at: alarmAt, clock: now, system: system).instant)
+    } else {
+      try? clock.setAlarm(nil)
+    }
   }
 }

@@ -19,16 +19,20 @@ public final class BoardSleepOutput: Service {
     var clock: @Sendable (String) -> any WakeClock
     /// Whether a receiver or a time server confirms the time.
     var isTimeConfirmed: @Sendable (Hub) -> Bool
+    /// Whether all devices are real. This machine must not sleep for simulated ones.
+    var isReal: @Sendable (Hub) -> Bool
     /// Saves data that is otherwise written later. Waits for the disk.
     var save: @Sendable () -> Void
 
     public init(
       clock: @escaping @Sendable (String) -> any WakeClock = { RealTimeClock($0) },
       isTimeConfirmed: @escaping @Sendable (Hub) -> Bool = { $0.isTimeConfirmed },
+      isReal: @escaping @Sendable (Hub) -> Bool = { $0.origin == .real },
       save: @escaping @Sendable () -> Void = {}
     ) {
       self.clock = clock
       self.isTimeConfirmed = isTimeConfirmed
+      self.isReal = isReal
       self.save = save
     }
   }
@@ -44,6 +48,12 @@ public final class BoardSleepOutput: Service {
     var said: String?
     /// Whether the hooks were told of a sleep.
     var hasTold = false
+    /// The program that has run for the present attempt to tell a power manager.
+    var told: String?
+    /// Keeps a receiver awake that confirms the time.
+    var timeLease: Subscription?
+    /// A suspension that logind has agreed to, or not answered, and that may still come although the attempt is over.
+    var late: BoardSleepMemory.Sleep?
     var isOver = false
   }
 
@@ -60,6 +70,8 @@ public final class BoardSleepOutput: Service {
   private let alarm: Alarm
   /// Set while the machine should be about to suspend.
   let suspendAlarm: Alarm
+  /// Set while a receiver is awake to confirm the time.
+  private let timeAlarm: Alarm
   private let soon: Guarded<Coalesced?>
   /// A look is applied before the next one begins.
   private let looking = Guarded(())
@@ -83,6 +95,7 @@ public final class BoardSleepOutput: Service {
     let clock = host.hub.machine.clock
     alarm = Alarm(clock: clock)
     suspendAlarm = Alarm(clock: clock)
+    timeAlarm = Alarm(clock: clock)
     soon = Guarded(nil)
     let look = Coalesced(BoardSleepOutput.delay, clock: clock) { [weak self] in self?.look() }
     soon.withLock { $0 = look }
@@ -147,6 +160,44 @@ public final class BoardSleepOutput: Service {
     return trust.holds(system: system, clock: now)
   }
 
+  /// How long a receiver may take to confirm the time.
+  static let timePatience = Duration.seconds(120)
+
+  /// Keeps a receiver awake until it has confirmed the time. Scheduled fixes alone may be too short for that.
+  ///
+  /// - Returns: whether the board has a receiver
+  func awaitTime() -> Bool {
+    endTimeLease()
+    let lease = host.hub.awaitTime { [weak self] in self?.epochCame() }
+    guard let lease else { return false }
+    let isOver = state.withLock { state in
+      if !state.isOver { state.timeLease = lease }
+      return state.isOver
+    }
+    if isOver {
+      lease.cancel()
+    } else {
+      timeAlarm.set(at: host.now + BoardSleepOutput.timePatience) { [weak self] in self?.endTimeLease() }
+    }
+    return true
+  }
+
+  private func epochCame() {
+    guard surroundings.isTimeConfirmed(host.hub) else { return }
+    state.withLock { $0.policy?.refusalEnded() }
+    endTimeLease()
+    lookSoon()
+  }
+
+  private func endTimeLease() {
+    timeAlarm.cancel()
+    let lease = state.withLock { state in
+      defer { state.timeLease = nil }
+      return state.timeLease
+    }
+    lease?.cancel()
+  }
+
   /// Watches the hub while the subscription lasts.
   func observe() -> Subscription {
     let boards = host.hub.registry.subscribe(as: "board sleep", receiveValue: { [weak self] in self?.follow($0.board) })
@@ -167,11 +218,19 @@ public final class BoardSleepOutput: Service {
   }
 
   private func end() {
-    state.withLock { $0.isOver = true }
+    let staysOn = host.machineStaysOn
+    state.withLock { state in
+      state.isOver = true
+      // The next run must not take this for a sleep.
+      if staysOn { state.memory.sleep = nil }
+    }
+    if staysOn { keep() }
     commandStop.withLock { $0 }?.set()
     soon.withLock { $0 }?.end()
     alarm.end()
     suspendAlarm.end()
+    timeAlarm.end()
+    endTimeLease()
   }
 
   private func follow(_ board: Board) {
@@ -268,10 +327,14 @@ public final class BoardSleepOutput: Service {
     let now = host.now
     let system = host.hub.machine.systemTime()
     let (wake, settings) = state.withLock { state -> (BoardWake?, BoardSleepSettings?) in
-      guard state.policy?.sleep != nil, state.settings?.way == .suspend else {
+      let isOwn = state.policy?.sleep != nil
+      let late = state.late(at: system - slept.inNanoseconds)
+      guard isOwn || late != nil, state.settings?.way == .suspend else {
         state.policy?.goBack(by: slept)
         return (nil, nil)
       }
+      if !isOwn { state.memory.sleep = late }
+      (state.told, state.late) = (nil, nil)
       let wake = state.memory.wake(at: system, slept: slept.inSeconds)
       state.policy?.woke(wasWoken: wake?.isByAlarm ?? false, at: now)
       state.said = nil
@@ -317,6 +380,11 @@ extension BoardSleepOutput.State {
     settings = wanted
     policy = wanted.map { BoardSleepPolicy($0, wasWoken: true, at: now) }
     said = nil
+  }
+
+  /// The suspension of an earlier attempt that begins only now; `nil` if its alarm has come before.
+  fileprivate func late(at system: Int64) -> BoardSleepMemory.Sleep? {
+    late.flatMap { $0.alarmAt.map { $0 > system } ?? true ? $0 : nil }
   }
 
   /// Whether an attempt still has a purpose. An equal plan with other settings is that of a later attempt.
