@@ -154,7 +154,7 @@ test-addresses: build-addresses fetch
 test-cross: build-cross
 	.ci/check-cross
 
-test-sleep: release ## Measure the hub on an emulated machine that suspends and powers off: half an hour on a machine that does little else
+test-sleep: release ## Measure the hub on an emulated machine that suspends and powers off: three quarters of an hour on a machine that does little else
 	$(BENCH)/sleeping-machine .build/release/sensorhub
 
 setup:
