@@ -77,7 +77,7 @@ extension Hub {
   public func awaitTime(_ received: @escaping @Sendable () -> Void) -> Subscription? {
     let registry = registry.value
     let reader = receiver ?? registry.board.devices.lazy.compactMap { registry.receiverReader($0.id) }.first
-    return reader?.readings.subscribe(
+    return reader?.device.readings.subscribe(
       as: Holder("board sleep", purpose: .schedule), receiveValue: { _ in received() })
   }
 
