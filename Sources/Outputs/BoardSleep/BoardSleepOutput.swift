@@ -328,7 +328,7 @@ public final class BoardSleepOutput: Service {
     let system = host.hub.machine.systemTime()
     let (wake, settings) = state.withLock { state -> (BoardWake?, BoardSleepSettings?) in
       let isOwn = state.policy?.sleep != nil
-      let late = state.late(at: system - slept.inNanoseconds)
+      let late = state.lateSleep(at: system - slept.inNanoseconds)
       guard isOwn || late != nil, state.settings?.way == .suspend else {
         state.policy?.goBack(by: slept)
         return (nil, nil)
@@ -383,7 +383,7 @@ extension BoardSleepOutput.State {
   }
 
   /// The suspension of an earlier attempt that begins only now; `nil` if its alarm has come before.
-  fileprivate func late(at system: Int64) -> BoardSleepMemory.Sleep? {
+  fileprivate func lateSleep(at system: Int64) -> BoardSleepMemory.Sleep? {
     late.flatMap { $0.alarmAt.map { $0 > system } ?? true ? $0 : nil }
   }
 
