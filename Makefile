@@ -113,7 +113,8 @@ build-bench: release virtual-devices
 
 fetch: setup
 	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver nginx-light \
-	  gpsbabel libxml2-utils mosquitto mosquitto-clients libmosquitto1 openssl zstd lz4 dbus avahi-daemon avahi-utils
+	  gpsbabel libxml2-utils mosquitto mosquitto-clients libmosquitto1 openssl zstd lz4 dbus avahi-daemon avahi-utils \
+	  python3-dbus python3-gi
 	@flock .ci/test-tools .ci/test-tools
 	@.ci/left-out home-assistant || flock .ci/home-assistant .ci/home-assistant
 	@.ci/check-recordings

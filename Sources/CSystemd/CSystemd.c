@@ -39,6 +39,7 @@ int csystemd_watch_ports_and_buses(int stop_fd, void (*appeared)(void *context, 
   if (result >= 0) result = sd_device_monitor_new(&monitor);
   if (result >= 0) result = sd_device_monitor_filter_add_match_subsystem_devtype(monitor, "tty", NULL);
   if (result >= 0) result = sd_device_monitor_filter_add_match_subsystem_devtype(monitor, "i2c-dev", NULL);
+  if (result >= 0) result = sd_device_monitor_filter_add_match_subsystem_devtype(monitor, "gnss", NULL);
   if (result >= 0) result = sd_device_monitor_attach_event(monitor, loop);
   if (result >= 0) result = sd_device_monitor_start(monitor, device_event, &watch);
   if (result >= 0) result = sd_event_loop(loop);

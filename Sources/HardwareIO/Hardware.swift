@@ -19,9 +19,12 @@ extension Hardware {
   public func checkSerialPort(_ name: String) throws(HardwareError) {}
 }
 
-/// The devices that the kernel offers, and receivers on the network.
+/// The devices that the kernel offers, and receivers on the network and of modems.
 public struct LinuxHardware: Hardware {
-  public init() {}
+  private let machine: MachineFiles
+
+  /// - Parameter machine: the files that tell which ports belong to the kernel's own drivers for receivers
+  public init(on machine: MachineFiles = MachineFiles()) { self.machine = machine }
 
   public func i2cBus(_ name: String) throws(HardwareError) -> any I2CBus {
     if name.hasPrefix(IIOBus.prefix) { return IIOBus(name) }
@@ -30,12 +33,16 @@ public struct LinuxHardware: Hardware {
 
   public func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
     if let source = NetworkSource(name) { return try NetworkPort(source) }
-    return try LinuxSerialPort(name, speed: speed)
+    if let place = I2CPortName(name) { return try I2CSerialPort(place, on: try i2cBus(place.bus)) }
+    if let place = ModemPortName(name) { return try ModemPort(place) }
+    return try LinuxSerialPort(name, speed: speed, on: machine)
   }
 
   public func checkSerialPort(_ name: String) throws(HardwareError) {
-    // Any number of programs can use a network source at the same time.
-    if NetworkSource(name) == nil { try LinuxSerialPort.check(name) }
+    // Any number of programs can use a network source, or a modem's receiver, at the same time.
+    if NetworkSource(name) != nil || ModemPortName(name) != nil { return }
+    if let place = I2CPortName(name) { return try i2cBus(place.bus).claim(place.address) }
+    try LinuxSerialPort.check(name, on: machine)
   }
 
   public func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {

@@ -21,6 +21,8 @@ public struct DevicePolicy {
   let shutsDown: Bool
   /// Whether the hub suspends the machine, which needs another right.
   let suspends: Bool
+  /// Whether the hub switches a modem's receiver, which needs rights at ModemManager.
+  let usesModem: Bool
   /// The folder of recordings, if the board file names one, as a value of `ReadWritePaths=`.
   let writtenPaths: [String]
   /// The programs that the hub runs, and the folders of their interpreters, as values of `ExecPaths=`.
@@ -32,9 +34,11 @@ public struct DevicePolicy {
     var kinds: Set<String> = []
     for device in board.devices {
       if case .receiver(let receiver) = device {
-        kinds.formUnion(DevicePolicy.kinds(ofPort: receiver.port))
+        if device.place == nil { kinds.formUnion(DevicePolicy.kinds(ofPort: receiver.port)) }
         if receiver.pulse != nil { kinds.insert("char-pps") }
-      } else if device.path.hasPrefix(IIOBus.prefix) {
+      }
+      guard device.place != nil else { continue }
+      if device.path.hasPrefix(IIOBus.prefix) {
         kinds.insert("char-iio")
       } else if device.path.hasPrefix("/") {
         kinds.insert("char-i2c")
@@ -45,6 +49,7 @@ public struct DevicePolicy {
     writesSystemFiles = kinds.contains("char-iio")
     self.kinds = kinds.sorted()
     shutsDown = board.battery?.criticalVolts != nil || board.sleep?.way == .poweroff
+    usesModem = board.devices.contains { ModemPortName.isMeant(by: $0.path) }
     suspends = board.sleep?.way == .suspend
     let casters = board.devices.flatMap { device in
       if case .receiver(let receiver) = device { receiver.caster?.inOrder ?? [] } else { [CasterSettings]() }
@@ -106,6 +111,7 @@ public struct DevicePolicy {
     // systemd ignores this line. `activate` grants the right.
     if shutsDown { lines.append("X-PowerOff=yes") }
     if suspends { lines.append("X-Suspend=yes") }
+    if usesModem { lines.append("X-Modem=yes") }
     return lines
   }
 
@@ -134,7 +140,9 @@ public struct DevicePolicy {
   /// are allowed, because the link may point to a port of another kind later.
   private static func kinds(ofPort path: String) -> [String] {
     guard path.hasPrefix("/dev/") else { return [] }
-    if (Files.resolved(path) ?? path).hasPrefix("/dev/pts/") { return ["char-pts"] }
+    let device = Files.resolved(path) ?? path
+    if device.hasPrefix("/dev/pts/") { return ["char-pts"] }
+    if GNSSDevice.isMeant(by: device) { return ["char-gnss"] }
     let (header, plugged) = (["ttyAMA", "ttyS"], ["ttyUSB", "ttyACM"])
     let known = (header + plugged).filter { path.hasPrefix("/dev/\($0)") }
     let named =

@@ -86,6 +86,14 @@ struct BoardFileTests {
     ("{ name: 'x',\n imu: {} }", "board:2: 'imu' must be in 'devices': sensorhub check --convert prints the file"),
     ("{ name: 'x', devices: { gps: { port: 'p' } } }", "board:1: 'devices.gps.driver' is missing"),
     (
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: '/dev/gnss0', speed: 9600 } } }",
+      "board:1: 'devices.gps.speed' must be left out: /dev/gnss0 has no speed that the hub could set"
+    ),
+    (
+      "{ name: 'x', devices: { gps: { driver: 'ublox', port: '/dev/gnss0',\n power: { sleep: 'stop' } } } }",
+      "board:2: 'devices.gps.power' must be without 'sleep': /dev/gnss0 is switched without the hub"
+    ),
+    (
       "{ name: 'x',\n devices: { gps: { driver: 'nmea', port: 'p',\n power: { monitor: 'meter' } } } }",
       "board:3: 'devices.gps.power' must be without 'monitor', as the board has no supply monitor for it"
     ),

@@ -1,4 +1,5 @@
-// libsystemd: service notification, the journal, devices that are plugged in, and Avahi and logind over D-Bus.
+// libsystemd: service notification, the journal, devices that are plugged in, and Avahi, logind and ModemManager over
+// D-Bus.
 #pragma once
 
 #include <stddef.h>
@@ -59,3 +60,23 @@ int csystemd_is_user_class(const char *name);
 /// Finds a user who is logged in, other than in a session of the machine's own. Returns 1 with the name, 0 if there is
 /// none or no logind, or a negative errno if that cannot be read.
 int csystemd_logged_in(char *name, size_t size);
+
+/// A modem's receiver, whose sentences come from ModemManager. Use it from one thread at a time.
+typedef struct csystemd_modem csystemd_modem;
+
+/// Switches the receiver of a modem on. A negative `number` stands for the first modem with a receiver. Waits for the
+/// answers, at most 10 s for each.
+///
+/// Returns 0, or a negative errno with ModemManager's words in `problem`: -ESRCH if ModemManager does not run, -ENODEV
+/// if there is no such modem, -EOPNOTSUPP if it has no receiver, and -EACCES if the hub's user may not use it.
+int csystemd_modem_open(csystemd_modem **modem, int number, char *problem, size_t size);
+
+/// Returns the descriptor of the connection, which is readable when something arrives.
+int csystemd_modem_fd(const csystemd_modem *modem);
+
+/// Reads the sentences that have arrived. Returns the number of bytes, 0 if there are none, or a negative errno, which
+/// is -ENODEV if the modem or ModemManager is gone.
+long csystemd_modem_read(csystemd_modem *modem, char *buffer, size_t size);
+
+/// Switches the receiver off, unless it was on before, and frees the memory. Waits for the answers.
+void csystemd_modem_close(csystemd_modem *modem);

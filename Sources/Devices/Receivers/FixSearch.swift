@@ -142,7 +142,8 @@ extension FixSearch.Finding {
     switch self {
     case .starting: "it searches; a fix may take half a minute"
     case .silent(let time): "nothing received on \(port) for \(FixSearch.Finding.text(time))"
-    case .noSentences where NetworkSource.isMeant(by: port): "bytes but no sentences on \(port): not a receiver"
+    case .noSentences where NetworkSource.isMeant(by: port) || I2CPortName(port) != nil:
+      "bytes but no sentences on \(port): not a receiver"
     case .noSentences: "bytes but no sentences on \(port): wrong speed, or not a receiver"
     case .noList: "it has no fix, and lists no satellites"
     case .noSatellites: "no satellite in view: the antenna receives nothing"
@@ -168,6 +169,11 @@ extension FixSearch.Finding {
       "check that the sender is on and sends to this port, and 'port' in the board file"
     case .noSentences where NetworkSource.isMeant(by: port):
       "check 'port' in the board file: the device there is not a receiver"
+    case .silent where ModemPortName.isMeant(by: port):
+      "check that the modem has a receiver, and an antenna for it: mmcli -m any --location-status"
+    case .silent where I2CPortName(port) != nil:
+      "check that the receiver's I2C port is enabled, and that SDA and SCL are wired"
+    case .noSentences where I2CPortName(port) != nil: "check 'address' in the board file: the chip there is no receiver"
     case .silent: "check that the receiver has power, and that its TX is wired to this board's RX"
     case .noSentences where isSpeedFixed: "leave 'speed' out of the board file, so that the hub finds the speed"
     case .noSentences: "the hub tries all usual speeds; check what is connected: sensorhub probe"

@@ -16,6 +16,8 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     public var truncated = 0
     public var unknown = 0
     public var epochs = 0
+    /// The failed transfers of a receiver on a bus.
+    public var busErrors = 0
     /// The impossible values that the decoder has left out.
     public var refused = RefusedValues()
 
@@ -30,6 +32,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
       sum.truncated += b.truncated
       sum.unknown += b.unknown
       sum.epochs += b.epochs
+      sum.busErrors += b.busErrors
       sum.refused = a.refused + b.refused
       return sum
     }

@@ -45,7 +45,11 @@ public final class SerialReceiver {
   /// The number of bytes read so far, valid or not.
   private(set) var byteCount = 0
   /// The counts at the last read, or at the end of the silence after it.
-  public var counters: ReceiverDecoder.Counters { decoder.counters }
+  public var counters: ReceiverDecoder.Counters {
+    var counters = decoder.counters
+    counters.busErrors = port.errorCount
+    return counters
+  }
 
   /// The receiver's identity from its output, up to the last read.
   public private(set) var speech = ReceiverIdentity.Speech()
@@ -288,7 +292,8 @@ public final class SerialReceiver {
     atMost limit: Duration, _ receive: (borrowing GNSSObservation) -> Void,
     _ inspect: ((ReceiverFramer.Frame) -> Void)? = nil
   ) throws(HardwareError) -> Poller.Event? {
-    let silence = decoder.silenceThatEnds ?? limit
+    // Reads without bytes, as of a bus that has to be asked, do not interrupt a silence.
+    let silence = decoder.silenceEndsAt.map { max(.zero, $0 - clock.now) } ?? limit
     guard let event = try wait(atMost: min(silence, limit)) else { return nil }
     switch event {
     case .stopped: break
@@ -325,15 +330,17 @@ public final class SerialReceiver {
     _ receive: (borrowing GNSSObservation) -> Void, _ inspect: ((ReceiverFramer.Frame) -> Void)? = nil
   ) throws(HardwareError) {
     let count = try port.read(into: buffer)
-    byteCount += count
-    let bytes = UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count])
-    if count > 0, let forwardRaw = forwardRaw() { forwardRaw(Array(bytes)) }
-    decoder.take(
-      bytes, readAt: clock.now,
-      forward: forward(), inspect: inspect, receive: receive)
-    // Copy the value, because the code that gets an epoch may read it while the decoder is in use.
-    speech = decoder.speech
-    if let outcomes = decoder.takeOutcomes() { corrections?.note(outcomes) }
+    if count > 0 {
+      byteCount += count
+      let bytes = UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[..<count])
+      if let forwardRaw = forwardRaw() { forwardRaw(Array(bytes)) }
+      decoder.take(
+        bytes, readAt: clock.now,
+        forward: forward(), inspect: inspect, receive: receive)
+      // Copy the value, because the code that gets an epoch may read it while the decoder is in use.
+      speech = decoder.speech
+      if let outcomes = decoder.takeOutcomes() { corrections?.note(outcomes) }
+    }
     report(counters)
     // Bytes that arrive in the meantime wait in the socket, or are lost there. A request to stop also ends the next
     // wait.

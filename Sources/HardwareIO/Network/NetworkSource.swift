@@ -24,7 +24,9 @@ public struct NetworkSource: Equatable, Sendable {
   public let device: String?
 
   /// Whether a port name in a board file has the form of a network address. The address may be invalid.
-  public static func isMeant(by name: String) -> Bool { name.contains(separator) }
+  public static func isMeant(by name: String) -> Bool {
+    name.contains(separator) && !ModemPortName.isMeant(by: name)
+  }
 
   /// Returns `nil` if the text is not a valid network address.
   public init?(_ text: String) {

@@ -2,19 +2,22 @@ import CLinux
 import Glibc
 import Guarding
 
-/// A tty of the kernel in raw mode.
+/// A tty of the kernel in raw mode, or a `GNSSDevice`.
 public final class LinuxSerialPort: SerialPort {
   public let name: String
+  public let hasSpeed: Bool
   private let descriptor: Guarded<Int32>
 
   /// Opens the tty for exclusive use. If another program uses it exclusively, the error names that process if /proc
   /// shows it.
-  public init(_ path: String, speed: BaudRate) throws(HardwareError) {
+  public init(_ path: String, speed: BaudRate, on machine: MachineFiles = MachineFiles()) throws(HardwareError) {
     name = path
+    hasSpeed = GNSSDevice(path, on: machine) == nil
     let descriptor = try LinuxSerialPort.open(path)
     self.descriptor = Guarded(descriptor)
     do throws(HardwareError) {
-      try LinuxSerialPort.lock(descriptor, path)
+      try LinuxSerialPort.lock(descriptor, path, isTerminal: hasSpeed)
+      guard hasSpeed else { return }
       // A pseudo-terminal outlives the programs that open it, so a killed program would leave it locked for all others.
       if !clinux_tty_is_pseudo(descriptor) { _ = clinux_tty_exclusive(descriptor) }
       try setSpeed(speed)
@@ -27,14 +30,19 @@ public final class LinuxSerialPort: SerialPort {
 
   deinit { close() }
 
-  /// Throws if the tty could not be opened now. The tty itself stays unchanged.
-  static func check(_ path: String) throws(HardwareError) {
+  /// Throws if the tty could not be opened now. The tty itself stays unchanged. A `GNSSDevice` is not opened, because
+  /// that would power its receiver.
+  static func check(_ path: String, on machine: MachineFiles) throws(HardwareError) {
+    if GNSSDevice(path, on: machine) != nil {
+      guard access(path, R_OK | W_OK) == 0 else { throw opening(path, errno) }
+      return
+    }
     let descriptor = try open(path)
     defer {
       _ = flock(descriptor, LOCK_UN)
       _ = Glibc.close(descriptor)
     }
-    try lock(descriptor, path)
+    try lock(descriptor, path, isTerminal: true)
   }
 
   private static func open(_ path: String) throws(HardwareError) -> Int32 {
@@ -43,13 +51,17 @@ public final class LinuxSerialPort: SerialPort {
     let reason = errno
     if reason == EBUSY { throw inUse(path, FileHolder.find(path)) }
     if reason == EACCES, LinuxSerialPort.isTerminal(path) { throw .terminal(Files.resolved(path) ?? path) }
-    throw .opening("serial port \(path)", reason, group: "dialout", missing: .init(port: path))
+    throw opening(path, reason)
+  }
+
+  private static func opening(_ path: String, _ reason: Int32) -> HardwareError {
+    .opening("serial port \(path)", reason, group: "dialout", missing: .init(port: path))
   }
 
   /// Takes a lock in addition to TIOCEXCL. TIOCEXCL does not stop root, and the lock stops only programs that check it,
   /// so both are needed.
-  private static func lock(_ descriptor: Int32, _ path: String) throws(HardwareError) {
-    guard isatty(descriptor) == 1 else { throw .unsupported("\(path) is not a serial port") }
+  private static func lock(_ descriptor: Int32, _ path: String, isTerminal: Bool) throws(HardwareError) {
+    guard !isTerminal || isatty(descriptor) == 1 else { throw .unsupported("\(path) is not a serial port") }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw inUse(path, FileHolder.find(path, except: descriptor))
     }
@@ -72,6 +84,7 @@ public final class LinuxSerialPort: SerialPort {
   public var fileDescriptor: Int32 { descriptor.withLock { $0 } }
 
   public func setSpeed(_ speed: BaudRate) throws(HardwareError) {
+    guard hasSpeed else { return }
     let descriptor = fileDescriptor
     var settings = termios()
     guard tcgetattr(descriptor, &settings) == 0 else { throw failure("reading the settings of") }
@@ -107,6 +120,7 @@ public final class LinuxSerialPort: SerialPort {
   }
 
   public func writeNow(_ bytes: ArraySlice<UInt8>) throws(HardwareError) -> Int {
+    let bytes = hasSpeed ? bytes : bytes.prefix(GNSSDevice.longestWrite)
     while true {
       let count = bytes.withUnsafeBytes { Glibc.write(fileDescriptor, $0.baseAddress, $0.count) }
       if count >= 0 { return count }

@@ -1,4 +1,4 @@
-/// A serial line to a receiver, opened for exclusive use, or a network connection that takes its place.
+/// A serial line to a receiver, opened for exclusive use, or a network connection or an I2C bus that takes its place.
 public protocol SerialPort: Sendable {
   /// The name to show, for example `/dev/ttyAMA0`.
   var name: String { get }
@@ -15,12 +15,18 @@ public protocol SerialPort: Sendable {
   func setSpeed(_ speed: BaudRate) throws(HardwareError)
   /// Whether the line has a baud rate that must match the receiver's. A network connection has none.
   var hasSpeed: Bool { get }
+  /// The number of transfers that failed; 0 for a line that cannot tell.
+  var errorCount: Int { get }
+  /// Tells a port that has to ask for bytes how often the receiver reports; `nil` if this is unknown.
+  func expectReports(every period: Duration?)
   /// Closes the line. This also happens when the last reference is released.
   func close()
 }
 
 extension SerialPort {
   public var hasSpeed: Bool { true }
+  public var errorCount: Int { 0 }
+  public func expectReports(every period: Duration?) {}
 }
 
 /// The baud rates that receivers use, in bits per second.
@@ -43,8 +49,14 @@ extension BaudRate {
   }
 }
 
-/// Finds names of serial ports that stay the same when other devices are plugged in.
+/// The names of serial ports. Finds names that stay the same when other devices are plugged in.
 public enum SerialPortName {
+  /// Whether the port in a board file is a tty, whose speed must match the receiver's.
+  public static func hasSpeed(_ port: String) -> Bool {
+    !NetworkSource.isMeant(by: port) && !GNSSDevice.isMeant(by: port) && !ModemPortName.isMeant(by: port)
+      && I2CPortName(port) == nil
+  }
+
   /// The debug port between the two display connectors of a Raspberry Pi 5. On that model the link `/dev/serial0` leads
   /// to this port, and on other models to the header's port.
   public static let debugConnector = "/dev/ttyAMA10"

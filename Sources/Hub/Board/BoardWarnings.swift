@@ -161,9 +161,11 @@ public enum BoardWarnings {
     board.devices.flatMap { device in
       var found: [String] = []
       if case .receiver(let receiver) = device {
-        found = [port(receiver.port, on: machine), pulse(receiver.pulse, on: machine)].compactMap { $0 }
-      } else if device.path.hasPrefix("/dev/"), !machine.has(device.path) {
-        found = [missingBus(device.path, on: machine)]
+        let line = device.place == nil ? port(receiver.port, on: machine) : nil
+        found = [line, pulse(receiver.pulse, on: machine)].compactMap { $0 }
+      }
+      if device.place != nil, device.path.hasPrefix("/dev/"), !machine.has(device.path) {
+        found.append(missingBus(device.path, on: machine))
       }
       return found.map { "\(device.id): \($0)" }
     }
@@ -274,12 +276,13 @@ struct BusLoad {
 }
 
 extension DeviceDescription {
-  /// How many clock cycles of its bus the device needs per second; `nil` for a receiver, a chip with a kernel driver,
-  /// and a simulated chip.
+  /// How many clock cycles of its bus the device needs per second; `nil` for a device without a bus, a chip with a
+  /// kernel driver, and a simulated device.
   var busClocksPerSecond: Double? {
     guard let place, place.bus.hasPrefix("/dev/") else { return nil }
     return switch self {
-    case .receiver: nil
+    // About 800 bytes an epoch, each with its acknowledge, and as much again for addresses and questions at 1 Hz.
+    case .receiver(let receiver): 9 * (1000 + 1000 * (receiver.settings.rateHz ?? 1))
     case .imu(let imu): imu.chip.busClocksPerSecond(rateHz: imu.rateHz, burstRateHz: imu.burstRateHz)
     case .magnetometer(let magnetometer): magnetometer.chip.busClocksPerSecond(rateHz: magnetometer.rateHz)
     case .barometer(let barometer): barometer.chip.busClocksPerSecond(rateHz: barometer.rateHz)

@@ -24,8 +24,8 @@ extension Board.BridgePort {
     let receivers = devices.compactMap { device -> ReceiverDescription? in
       if case .receiver(let receiver) = device { receiver } else { nil }
     }
-    // Nothing can be sent to a receiver whose sentences come as datagrams or from gpsd.
-    let able = receivers.filter { NetworkSource($0.port)?.takesBytes ?? true }.map(\.id)
+    // Nothing can be sent to a receiver whose sentences come as datagrams, from gpsd or from a modem.
+    let able = receivers.filter(\.takesBytes).map(\.id)
     let choices = able.map { "\"\($0)\"" }.joined(separator: " or ")
     let endpoint = try TCPEndpoint(&section, port: 2001, clients: 8)
     guard endpoint.clients ?? 1 <= Board.BridgePort.mostClients else {

@@ -30,10 +30,11 @@ public enum DeviceDescription: Equatable, Sendable {
     }
   }
 
-  /// The chip's bus and address; `nil` for a receiver.
+  /// The device's bus and address; `nil` for a receiver that is not on a bus.
   public var place: I2CAddress? {
     switch self {
-    case .receiver: nil
+    case .receiver(let receiver):
+      I2CPortName(receiver.port).map { I2CAddress(bus: $0.bus, address: $0.address) }
     case .imu(let imu): imu.place
     case .magnetometer(let magnetometer): magnetometer.place
     case .barometer(let barometer): barometer.place
@@ -41,8 +42,11 @@ public enum DeviceDescription: Equatable, Sendable {
     }
   }
 
-  /// The path of the connection: the receiver's tty, or the bus.
-  public var path: String { if case .receiver(let receiver) = self { receiver.port } else { place?.bus ?? "" } }
+  /// The path of the connection: the bus, or the receiver's tty.
+  public var path: String {
+    if let place { return place.bus }
+    return if case .receiver(let receiver) = self { receiver.port } else { "" }
+  }
 
   public var power: Board.Power {
     switch self {

@@ -26,9 +26,10 @@ extension I2CAddress: CustomStringConvertible {
 }
 
 extension I2CAddress {
-  /// - Parameter addresses: the possible addresses of the chip, the usual one first; empty for a chip with a kernel
-  ///   driver
-  init(_ section: inout BoardSection, addresses: [UInt8]) throws(BoardError) {
+  /// - Parameters:
+  ///   - addresses: the possible addresses of the chip, the usual one first; empty for a chip with a kernel driver
+  ///   - usual: the address if the section names none; `nil` for the first of `addresses`
+  init(_ section: inout BoardSection, addresses: [UInt8], usual: UInt8? = nil) throws(BoardError) {
     if addresses.isEmpty {
       let device = try IIODeviceName.names(&section)[0]
       bus = IIOBus.prefix + device.name + (device.label.map { "@\($0)" } ?? "")
@@ -38,7 +39,7 @@ extension I2CAddress {
     let bus = try section.required("bus")
     // The short name of a bus is accepted too.
     self.bus = bus.hasPrefix("i2c-") ? "/dev/\(bus)" : bus
-    address = UInt8(try section.integer("address", in: 0x08...0x77) ?? Int(addresses[0]))
+    address = UInt8(try section.integer("address", in: 0x08...0x77) ?? Int(usual ?? addresses[0]))
     guard addresses.contains(address) else {
       let known = addresses.map { "0x" + String($0, radix: 16) }.joined(separator: " or ")
       throw section.wrong("address", expected: "\(known), the addresses of this chip")

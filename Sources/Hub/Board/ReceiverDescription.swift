@@ -9,7 +9,7 @@ public struct ReceiverDescription: Equatable, Sendable {
   public var driver: ReceiverDriver
   /// The settings to send to the receiver.
   public var settings = ReceiverSettings()
-  /// The tty, or the address of a `NetworkSource`.
+  /// The tty, a `GNSSDevice`, the address of a `NetworkSource`, an `I2CPortName` or a `ModemPortName`.
   public var port: String
   /// The baud rate of the line; `nil` if the hub has to find it.
   public var speed: BaudRate?
@@ -31,6 +31,12 @@ public struct ReceiverDescription: Equatable, Sendable {
       && (driver, settings) == (other.driver, other.settings)
   }
 
+  /// Whether the kernel or ModemManager switches the receiver on while the hub reads it.
+  public var isSwitchedByOthers: Bool { GNSSDevice.isMeant(by: port) || ModemPortName.isMeant(by: port) }
+
+  /// Whether bytes can be sent to the receiver, for commands and corrections.
+  var takesBytes: Bool { NetworkSource(port)?.takesBytes ?? !ModemPortName.isMeant(by: port) }
+
   /// Whether the receiver has a switch, and keeps its data while it is off.
   var remembers: Bool { power.switch != .none && power.hasBackupBattery }
 
@@ -48,7 +54,8 @@ extension ReceiverDescription {
     var section = section
     self.id = id
     self.driver = driver
-    port = try section.required("port")
+    let busPort = try ReceiverDescription.busPort(&section)
+    port = if let busPort { busPort } else { try section.required("port") }
     speed = try section.baudRate("speed")
     settings = try ReceiverSettings(of: driver, &section)
     pulse = try section.string("pps")
@@ -59,12 +66,55 @@ extension ReceiverDescription {
     caster = try section.section("ntrip").map { (section) throws(BoardError) in try CasterSettings(section) }
     settings.reportsCorrections = caster != nil && settings.messages == .ubx
     // A receiver without a sleep mode continues to work, so it has no standby current of its own. The supply of a
-    // receiver on the network is not this board's.
+    // receiver on the network is not this board's. The kernel and ModemManager switch the supplies of theirs.
     power = try Board.Power(
       section.section("power"), typicalMilliamperes: NetworkSource.isMeant(by: port) ? 0 : 40,
-      standbyMilliamperes: nil, receiver: driver)
+      standbyMilliamperes: isSwitchedByOthers ? 0 : nil, receiver: driver)
     try checkSource(section)
+    try checkDevice(section)
     try section.finish()
+  }
+
+  /// The port of a receiver on an I2C bus, whose section has the keys of a chip; `nil` for another receiver.
+  private static func busPort(_ section: inout BoardSection) throws(BoardError) -> String? {
+    guard section.has("bus") else { return nil }
+    if section.has("port") {
+      throw section.wrong("bus", expected: "left out, or 'port': a receiver is connected to one of them")
+    }
+    let place = try I2CAddress(&section, addresses: Array(0x08...0x77), usual: I2CPortName.usualAddress)
+    return "\(I2CPortName(bus: place.bus, address: place.address))"
+  }
+
+  private func checkDevice(_ section: BoardSection) throws(BoardError) {
+    if let key = ["speed", "setSpeed"].first(where: section.has), !SerialPortName.hasSpeed(port) {
+      throw section.wrong(key, expected: "left out: \(port) has no speed that the hub could set")
+    }
+    if I2CPortName(port) != nil { return try checkBus(section) }
+    if ModemPortName.isMeant(by: port) { try checkModem(section) }
+    guard isSwitchedByOthers else { return }
+    if power.choosesSleep || power.sleep ?? .off != .off {
+      throw section.wrong("power", expected: "without 'sleep': \(port) is switched without the hub")
+    }
+  }
+
+  private func checkModem(_ section: BoardSection) throws(BoardError) {
+    guard ModemPortName(port) != nil else {
+      throw section.wrong("port", expected: "\"modem://\", or with a number from 'mmcli -L', as in \"modem://0\"")
+    }
+    if driver != .nmea { throw section.wrong("driver", expected: "'nmea': nothing can be sent to \(port)") }
+    if caster != nil {
+      throw section.wrong("ntrip", expected: "left out: corrections cannot be sent to \(port)")
+    }
+  }
+
+  private func checkBus(_ section: BoardSection) throws(BoardError) {
+    guard [.nmea, .auto, .ublox].contains(driver) else {
+      throw section.wrong("driver", expected: "'ublox', 'auto' or 'nmea': the hub reads only u-blox receivers on a bus")
+    }
+    if power.choosesSleep || power.sleep == .backup {
+      throw section.wrong(
+        "power", expected: "with 'sleep: \"stop\"' or without 'sleep': a bus does not wake a receiver")
+    }
   }
 
   private func checkSource(_ section: BoardSection) throws(BoardError) {
@@ -73,9 +123,6 @@ extension ReceiverDescription {
       throw section.wrong(
         "port",
         expected: "a tty, or an address such as \"tcp://192.168.1.7:10110\", \"udp://:10110\" or \"gpsd://host\"")
-    }
-    if let key = ["speed", "setSpeed"].first(where: section.has) {
-      throw section.wrong(key, expected: "left out: \(port) is on the network, and has no speed")
     }
     if source.takesBytes { return }
     if driver != .nmea {

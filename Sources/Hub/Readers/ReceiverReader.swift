@@ -71,8 +71,9 @@ public final class ReceiverReader: Sendable {
     device = DeviceReader(
       description.id, .receiver, title: "GPS on \(description.port)", power: description.power, replaysLatest: true,
       // On a blocked line, each write takes a second. A look-up of a host's name takes longer if no name server
-      // answers.
-      patience: .seconds(NetworkSource(description.port) == nil ? 3 : 30), on: machine,
+      // answers, and so does switching a modem's receiver on.
+      patience: .seconds(
+        NetworkSource(description.port) == nil && !ModemPortName.isMeant(by: description.port) ? 3 : 30), on: machine,
       check: { () throws(HardwareError) in try hardware.checkSerialPort(description.port) },
       putToSleep: { () throws(HardwareError) in
         guard configuration.sleepsSupplied else { return }
@@ -92,6 +93,7 @@ public final class ReceiverReader: Sendable {
       // The port is closed before the supply goes off, because a receiver without supply must not be fed through its
       // data lines.
       defer { port.close() }
+      port.expectReports(every: description.settings.rateHz.map { .nanoseconds(Int64(1e9 / $0)) })
       scope.acquiring()
       let run = ReceiverRun(
         suppliedAt: suppliedSince,

@@ -176,6 +176,6 @@ extension ReceiverDecoder.Counters {
       .init("sentences", sentences), .init("messages", messages), .init("badChecksum", badChecksum),
       .init("truncated", truncated),
       .init("unknown", unknown), .init("epochs", epochs), .init("implausible", refused.count),
-    ]
+    ] + (busErrors > 0 ? [.init("busErrors", busErrors)] : [])
   }
 }

@@ -31,19 +31,20 @@ public struct UBXKey: Hashable, Sendable, RawRepresentable {
 }
 
 /// The ports of a receiver whose output the program configures by keys.
-public enum UBXPort: Sendable {
-  case uart1
-  case usb
+public enum UBXPort: UInt32, Sendable {
+  case i2c = 0
+  case uart1 = 1
+  case usb = 3
 
   /// The key that enables UBX output.
-  public var sendsUBX: UBXKey { UBXKey(rawValue: self == .uart1 ? 0x1074_0001 : 0x1078_0001) }
-  public var sendsNMEA: UBXKey { UBXKey(rawValue: self == .uart1 ? 0x1074_0002 : 0x1078_0002) }
+  public var sendsUBX: UBXKey { UBXKey(rawValue: 0x1072_0001 + rawValue << 17) }
+  public var sendsNMEA: UBXKey { UBXKey(rawValue: 0x1072_0002 + rawValue << 17) }
 
   /// The key of a message's rate on the port, in epochs per message; the value 0 means never. `nil` if the message has
   /// no such key.
   public func rate(of output: UBXOutput) -> UBXKey? {
     // The keys of one message are consecutive: I2C, UART1, UART2, USB, SPI.
-    output.uart1Rate.map { UBXKey(rawValue: $0 + (self == .uart1 ? 0 : 2)) }
+    output.uart1Rate.map { UBXKey(rawValue: $0 - UBXPort.uart1.rawValue + rawValue) }
   }
 }
 

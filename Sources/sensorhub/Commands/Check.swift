@@ -116,7 +116,11 @@ struct Check: ParsableCommand {
     for warning in warnings { Terminal.standardError("warning: \(warning)") }
     Terminal.standardOutput("\(self.board): valid; the board is '\(board.name)'")
     for device in board.devices {
-      Terminal.standardOutput("  \(device.id)  \(describe(device)), \(describe(device.power))")
+      var power = describe(device.power)
+      if case .receiver(let receiver) = device, receiver.isSwitchedByOthers, receiver.power.switch == .none {
+        power = "on only while it is read"
+      }
+      Terminal.standardOutput("  \(device.id)  \(describe(device)), \(power)")
     }
     if board.devices.isEmpty { Terminal.standardOutput("  no devices: add them to 'devices'") }
     for fence in board.fences { Terminal.standardOutput("  \(describe(fence))") }
@@ -196,9 +200,9 @@ struct Check: ParsableCommand {
   private func describe(_ device: DeviceDescription) -> String {
     switch device {
     case .receiver(let receiver):
-      receiver.port
-        + (NetworkSource.isMeant(by: receiver.port)
-          ? "" : ", \(receiver.speed.map { "\($0.rawValue) baud" } ?? "speed found by listening")")
+      (device.place.map { "\($0)" } ?? receiver.port)
+        + (SerialPortName.hasSpeed(receiver.port)
+          ? ", \(receiver.speed.map { "\($0.rawValue) baud" } ?? "speed found by listening")" : "")
         + (receiver.caster.map { ", \(describe($0))" } ?? "")
     case .imu(let imu):
       "\(imu.chip.name) at \(imu.place), \(Text.fixed(imu.rateHz, 1)) Hz in "
@@ -289,7 +293,7 @@ enum SimulatedNames {
   static func problems(in board: Board) -> [BoardProblem] {
     board.devices.compactMap { device in
       guard SimulatedHardware.isSimulated(device.path) else { return nil }
-      let isReceiver = device.kind == .receiver
+      let isReceiver = device.kind == .receiver && device.place == nil
       let known = isReceiver ? SimulatedHardware.serialPorts : [SimulatedHardware.i2cBus]
       guard !known.contains(device.path) else { return nil }
       // Compare the names without their common prefix, which would make all of them similar.

@@ -130,10 +130,14 @@ struct Probe: ParsableCommand {
       isOpen = true
       let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
       guard let speed = try receiver.findSpeed(nil, rounds: 1, receive: { _ in }) else { return nil }
+      if let device = GNSSDevice(path) {
+        Terminal.standardOutput("\(path): a receiver of the kernel's \(device.type) driver")
+        return ProbedBoard.Receiver(port: path)
+      }
       Terminal.standardOutput("\(path): an NMEA receiver at \(speed.rawValue) baud")
       return ProbedBoard.Receiver(port: SerialPortName.lasting(for: path, on: machine), speed: speed)
     } catch {
-      explain(path, error, seeing: "/dev/tty* /dev/serial/by-id")
+      explain(path, error, seeing: "/dev/tty* /dev/gnss* /dev/serial/by-id")
       // A port on which no sentence arrived counts as examined too.
       if !isOpen { refusedCount += 1 }
       return nil
@@ -152,6 +156,10 @@ struct Probe: ParsableCommand {
           return chip.driver.map {
             ProbedBoard.Chip(kind: $0.kind, driver: $0.name, title: chip.title, bus: path, address: address)
           }
+        case .unknown(let address) where address == I2CPortName.usualAddress:
+          Terminal.standardOutput(
+            "\(path): 0x\(String(address, radix: 16)) answers, and may be a u-blox receiver: driver: \"ublox\", "
+              + "bus: \"\(path)\"")
         case .unknown(let address):
           Terminal.standardOutput("\(path): 0x\(String(address, radix: 16)) answers, but is not a known chip")
         case .taken(let address, let driver):

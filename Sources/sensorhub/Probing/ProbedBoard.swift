@@ -7,7 +7,8 @@ struct ProbedBoard {
   struct Receiver {
     /// The port, under a name that does not change.
     var port: String
-    var speed: BaudRate
+    /// The speed of the line; `nil` for a port without a speed.
+    var speed: BaudRate?
   }
 
   struct Chip {
@@ -73,7 +74,8 @@ struct ProbedBoard {
     let receivers = self.receivers.enumerated().map { index, receiver in
       (
         line:
-          "\(ProbedBoard.id("gps", index)): { driver: \"nmea\", port: \"\(receiver.port)\", speed: \(receiver.speed.rawValue) }",
+          "\(ProbedBoard.id("gps", index)): { driver: \"nmea\", port: \"\(receiver.port)\""
+          + (receiver.speed.map { ", speed: \($0.rawValue)" } ?? "") + " }",
         comment: "an NMEA 0183 receiver"
       )
     }

@@ -55,7 +55,7 @@ struct UbloxKeyChanges: UbloxChanges {
     _ speed: BaudRate, _ channel: CommandChannel, _ report: inout SettingReport
   ) throws(HardwareError) -> ReceiverAnswer {
     guard port == .uart1 else {
-      report.lacks("setSpeed", "a receiver on USB has no speed: remove the key")
+      report.lacks("setSpeed", "this port of the receiver has no speed: remove the key")
       return .accepted
     }
     if channel.speed == speed { return .accepted }

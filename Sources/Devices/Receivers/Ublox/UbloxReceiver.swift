@@ -23,6 +23,7 @@ struct UbloxReceiver: CommandedReceiver {
     guard case .answered(let payload) = try channel.ask(UBXRequest(asking: UBXVersion.request), tries: tries),
       let version = UBXVersion(payload: payload)
     else { return nil }
+    if I2CPortName(channel.portName) != nil { return UbloxReceiver(version, on: .i2c) }
     // The kernel names the port of a USB receiver like the port of a modem.
     let device = Files.resolved(channel.portName) ?? channel.portName
     return UbloxReceiver(version, on: device.hasPrefix("/dev/ttyACM") ? .usb : .uart1)

@@ -1,0 +1,270 @@
+#include "CSystemd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <systemd/sd-bus.h>
+
+// ModemManager's D-Bus interface (org.freedesktop.ModemManager1.Modem.Location).
+static const char destination[] = "org.freedesktop.ModemManager1";
+static const char root[] = "/org/freedesktop/ModemManager1";
+static const char location[] = "org.freedesktop.ModemManager1.Modem.Location";
+
+// MMModemLocationSource.
+enum { source_gps_nmea = 1 << 2 };
+
+// ModemManager's interval between two reports, unless a program sets another one.
+enum { usual_seconds = 30 };
+
+// A modem may need seconds to switch its receiver on.
+static const uint64_t call_limit_us = 10 * 1000000;
+
+struct csystemd_modem {
+  sd_bus *bus;
+  char *path;
+  // The sentences of the last report, and the new ones that the caller has not read yet.
+  char *present, *unread;
+  int is_gone, was_on, had_signals;
+  uint32_t old_seconds;
+};
+
+// Whether a text contains a line.
+static int has_line(const char *text, const char *line, size_t length) {
+  for (; text && *text; text += strspn(text, "\r\n")) {
+    size_t size = strcspn(text, "\r\n");
+    if (size == length && !memcmp(text, line, length)) return 1;
+    text += size;
+  }
+  return 0;
+}
+
+static int is_type(const char *line, size_t length, const char *type) {
+  return length > 6 && !memcmp(line + 3, type, 3);
+}
+
+// Takes a report. It has the last sentences of each type, and only the new ones are passed on. The lists of satellites
+// have no time and may stay the same, so they are passed on once for each new RMC.
+static int take(csystemd_modem *modem, const char *text) {
+  int is_epoch = 0;
+  for (const char *line = text; *line; line += strspn(line, "\r\n")) {
+    size_t length = strcspn(line, "\r\n");
+    if (is_type(line, length, "RMC") && !has_line(modem->present, line, length)) is_epoch = 1;
+    line += length;
+  }
+  size_t before = modem->unread ? strlen(modem->unread) : 0;
+  // Each line ends with two bytes. The last one may lack them.
+  char *unread = realloc(modem->unread, before + 2 * strlen(text) + 3);
+  if (!unread) return -ENOMEM;
+  modem->unread = unread;
+  char *end = unread + before;
+  for (const char *line = text; *line; line += strspn(line, "\r\n")) {
+    size_t length = strcspn(line, "\r\n");
+    int is_list = is_type(line, length, "GSA") || is_type(line, length, "GSV");
+    if (length && (is_list ? is_epoch : !has_line(modem->present, line, length))) {
+      memcpy(end, line, length);
+      end = stpcpy(end + length, "\r\n");
+    }
+    line += length;
+  }
+  *end = 0;
+  free(modem->present);
+  modem->present = strdup(text);
+  return modem->present ? 0 : -ENOMEM;
+}
+
+// Reads the property Location, a{uv}.
+static int take_location(csystemd_modem *modem, sd_bus_message *message) {
+  int result = sd_bus_message_enter_container(message, SD_BUS_TYPE_ARRAY, "{uv}");
+  while (result >= 0 && (result = sd_bus_message_enter_container(message, SD_BUS_TYPE_DICT_ENTRY, "uv")) > 0) {
+    uint32_t source;
+    const char *text;
+    result = sd_bus_message_read(message, "u", &source);
+    if (result >= 0 && source == source_gps_nmea) {
+      result = sd_bus_message_read(message, "v", "s", &text);
+      if (result >= 0) result = take(modem, text);
+    } else if (result >= 0) {
+      result = sd_bus_message_skip(message, "v");
+    }
+    if (result >= 0) result = sd_bus_message_exit_container(message);
+  }
+  return result < 0 ? result : sd_bus_message_exit_container(message);
+}
+
+static int properties_changed(sd_bus_message *message, void *userdata, sd_bus_error *unused) {
+  (void)unused;
+  const char *name;
+  if (sd_bus_message_read(message, "s", &name) < 0 || strcmp(name, location)) return 0;
+  int result = sd_bus_message_enter_container(message, SD_BUS_TYPE_ARRAY, "{sv}");
+  while (result >= 0 && (result = sd_bus_message_enter_container(message, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
+    result = sd_bus_message_read(message, "s", &name);
+    if (result >= 0 && !strcmp(name, "Location")) {
+      result = sd_bus_message_enter_container(message, SD_BUS_TYPE_VARIANT, "a{uv}");
+      if (result >= 0) result = take_location(userdata, message);
+      if (result >= 0) result = sd_bus_message_exit_container(message);
+    } else if (result >= 0) {
+      result = sd_bus_message_skip(message, "v");
+    }
+    if (result >= 0) result = sd_bus_message_exit_container(message);
+  }
+  return 0;
+}
+
+// ModemManager has stopped, or the modem was unplugged.
+static int went_away(sd_bus_message *message, void *userdata, sd_bus_error *unused) {
+  (void)unused;
+  csystemd_modem *modem = userdata;
+  const char *name, *old, *new;
+  if (sd_bus_message_is_signal(message, NULL, "NameOwnerChanged")) {
+    modem->is_gone = sd_bus_message_read(message, "sss", &name, &old, &new) >= 0 && !*new;
+  } else if (sd_bus_message_read(message, "o", &name) >= 0 && !strcmp(name, modem->path)) {
+    modem->is_gone = 1;
+  }
+  return 0;
+}
+
+// Finds the path of the modem with this number, or of the first modem that can give sentences if the number is
+// negative.
+static int find(csystemd_modem *modem, int number, sd_bus_error *error) {
+  sd_bus_message *call = NULL, *reply = NULL;
+  int result = sd_bus_message_new_method_call(
+    modem->bus, &call, destination, root, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
+  // If the user has stopped ModemManager, this call must not start it.
+  if (result >= 0) result = sd_bus_message_set_auto_start(call, 0);
+  if (result >= 0) result = sd_bus_call(modem->bus, call, 0, error, &reply);
+  if (result >= 0) result = sd_bus_message_enter_container(reply, SD_BUS_TYPE_ARRAY, "{oa{sa{sv}}}");
+  while (result >= 0 && !modem->path
+         && (result = sd_bus_message_enter_container(reply, SD_BUS_TYPE_DICT_ENTRY, "oa{sa{sv}}")) > 0) {
+    const char *path;
+    result = sd_bus_message_read(reply, "o", &path);
+    if (result >= 0) result = sd_bus_message_skip(reply, "a{sa{sv}}");
+    if (result >= 0) result = sd_bus_message_exit_container(reply);
+    const char *digits = result >= 0 ? strrchr(path, '/') : NULL;
+    if (!digits || (number >= 0 && atoi(digits + 1) != number)) continue;
+    uint32_t able = 0;
+    if (number < 0
+        && (sd_bus_get_property_trivial(modem->bus, destination, path, location, "Capabilities", NULL, 'u', &able) < 0
+            || !(able & source_gps_nmea))) {
+      continue;
+    }
+    modem->path = strdup(path);
+    if (!modem->path) result = -ENOMEM;
+  }
+  sd_bus_message_unref(call);
+  sd_bus_message_unref(reply);
+  return result < 0 ? result : modem->path ? 0 : -ENODEV;
+}
+
+static int get(csystemd_modem *modem, const char *name, char type, void *value, sd_bus_error *error) {
+  return sd_bus_get_property_trivial(modem->bus, destination, modem->path, location, name, error, type, value);
+}
+
+static int set_up(csystemd_modem *modem, uint32_t sources, int has_signals, sd_bus_error *error) {
+  return sd_bus_call_method(
+    modem->bus, destination, modem->path, location, "Setup", error, NULL, "ub", sources, has_signals);
+}
+
+static int set_seconds(csystemd_modem *modem, uint32_t seconds, sd_bus_error *error) {
+  return sd_bus_call_method(
+    modem->bus, destination, modem->path, location, "SetGpsRefreshRate", error, NULL, "u", seconds);
+}
+
+// Restores what another program may rely on. It may have changed the sources in the meantime.
+static void switch_off(csystemd_modem *modem) {
+  uint32_t enabled = 0;
+  if (get(modem, "Enabled", 'u', &enabled, NULL) < 0) return;
+  if (!modem->was_on) enabled &= ~(uint32_t)source_gps_nmea;
+  (void)set_seconds(modem, modem->old_seconds, NULL);
+  (void)set_up(modem, enabled, modem->had_signals, NULL);
+}
+
+static int start(csystemd_modem *modem, int number, sd_bus_error *error) {
+  uint32_t able = 0, enabled = 0;
+  char match[256];
+  int result = sd_bus_open_system(&modem->bus);
+  if (result >= 0) result = sd_bus_set_method_call_timeout(modem->bus, call_limit_us);
+  if (result >= 0) result = find(modem, number, error);
+  if (result >= 0) result = get(modem, "Capabilities", 'u', &able, error);
+  if (result >= 0 && !(able & source_gps_nmea)) result = -EOPNOTSUPP;
+  if (result >= 0) result = get(modem, "Enabled", 'u', &enabled, error);
+  if (result >= 0) result = get(modem, "SignalsLocation", 'b', &modem->had_signals, error);
+  if (result >= 0) result = get(modem, "GpsRefreshRate", 'u', &modem->old_seconds, error);
+  if (result >= 0) {
+    result = sd_bus_match_signal(
+      modem->bus, NULL, destination, modem->path, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+      properties_changed, modem);
+  }
+  if (result >= 0) {
+    result = sd_bus_match_signal(
+      modem->bus, NULL, destination, root, "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved", went_away, modem);
+  }
+  if (result >= 0) {
+    snprintf(
+      match, sizeof match,
+      "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='%s'", destination);
+    result = sd_bus_add_match(modem->bus, NULL, match, went_away, modem);
+  }
+  if (result < 0) return result;
+  // Only a hub that was killed leaves the interval at 0, and then the receiver on too.
+  if (modem->old_seconds == 0) {
+    modem->old_seconds = usual_seconds;
+    modem->had_signals = 0;
+    enabled &= ~(uint32_t)source_gps_nmea;
+  }
+  modem->was_on = (enabled & source_gps_nmea) != 0;
+  result = set_up(modem, enabled | source_gps_nmea, 1, error);
+  if (result < 0) return result;
+  // By default there is a report every 30 s. With 0, there is one for each sentence.
+  result = set_seconds(modem, 0, error);
+  if (result < 0) switch_off(modem);
+  return result;
+}
+
+int csystemd_modem_open(csystemd_modem **opened, int number, char *problem, size_t size) {
+  *opened = NULL;
+  csystemd_modem *modem = calloc(1, sizeof *modem);
+  if (!modem) return -ENOMEM;
+  sd_bus_error error = SD_BUS_ERROR_NULL;
+  int result = start(modem, number, &error);
+  snprintf(problem, size, "%s", error.message ? error.message : "");
+  if (sd_bus_error_has_name(&error, "org.freedesktop.DBus.Error.NameHasNoOwner")
+      || sd_bus_error_has_name(&error, "org.freedesktop.DBus.Error.ServiceUnknown")) {
+    result = -ESRCH;
+  } else if (sd_bus_error_has_name(&error, "org.freedesktop.ModemManager1.Error.Core.Unauthorized")) {
+    result = -EACCES;
+  }
+  sd_bus_error_free(&error);
+  if (result >= 0) {
+    *opened = modem;
+    return 0;
+  }
+  // Nothing is left on.
+  modem->is_gone = 1;
+  csystemd_modem_close(modem);
+  return result;
+}
+
+int csystemd_modem_fd(const csystemd_modem *modem) { return sd_bus_get_fd(modem->bus); }
+
+long csystemd_modem_read(csystemd_modem *modem, char *buffer, size_t size) {
+  int result;
+  while ((result = sd_bus_process(modem->bus, NULL)) > 0) {}
+  if (result < 0) return result;
+  size_t waiting = modem->unread ? strlen(modem->unread) : 0;
+  if (!waiting) return modem->is_gone ? -ENODEV : 0;
+  size_t count = waiting < size ? waiting : size;
+  memcpy(buffer, modem->unread, count);
+  memmove(modem->unread, modem->unread + count, waiting - count + 1);
+  return (long)count;
+}
+
+void csystemd_modem_close(csystemd_modem *modem) {
+  if (!modem) return;
+  if (!modem->is_gone) switch_off(modem);
+  sd_bus_flush_close_unref(modem->bus);
+  free(modem->path);
+  free(modem->present);
+  free(modem->unread);
+  free(modem);
+}

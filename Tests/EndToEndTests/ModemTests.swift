@@ -1,0 +1,118 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// The receiver of a modem, by way of ModemManager's D-Bus interface. A program takes the place of ModemManager on the
+/// test's own bus.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ModemTests {
+  private let temporary = TemporaryFolder("modem")
+  private let bus: Program
+  private var environment: [String] { ["DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(temporary.path)/bus"] }
+
+  init() {
+    let folder = temporary.path
+    HubProcess.write(
+      """
+      <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+        "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+      <busconfig>
+        <listen>unix:path=\(folder)/bus</listen>
+        <auth>EXTERNAL</auth>
+        <policy context="default"><allow send_destination="*"/><allow own="*"/><allow user="*"/></policy>
+      </busconfig>
+
+      """, to: folder + "/bus.conf")
+    bus = Program(["--config-file=\(folder)/bus.conf", "--nofork", "--print-address"], path: "/usr/bin/dbus-daemon")
+    _ = bus.prints("unix:path=")
+  }
+
+  private func modemManager() -> Program {
+    let program = Program(
+      [SharedData.packageFolder + "/Tests/EndToEndTests/modemmanager.py"], path: "/usr/bin/python3",
+      environment: environment)
+    #expect(program.prints("ready"), "\(program.standardError)")
+    return program
+  }
+
+  private func stop(_ program: Program) {
+    program.send(SIGTERM)
+    program.wait()
+  }
+
+  @Test func `the receiver of a modem is on while a client needs it, and what was set before is restored`() {
+    let hub = HubProcess(
+      board: "{ name: \"modem\", devices: { lte: { driver: \"nmea\", port: \"modem://\" } } }",
+      environment: environment)
+    let early = hub.watch()
+    #expect(eventually { hub.devicesNow.devices.contains { $0.reason.contains("ModemManager does not run") } })
+    stop(early)
+    #expect(hub.comesToRest())
+    let modems = modemManager()
+    #expect(!modems.standardOutput.contains("setup"), "\(modems.standardOutput)")
+    let watch = hub.watch()
+    let hasFix = watch.prints("\"mode\":\"gnss\"") && watch.prints("\"source\":\"lte\"")
+    #expect(hasFix, "\(hub.devicesNow) \(hub.program.standardError) \(modems.standardError)")
+    #expect(modems.standardOutput.contains("setup 5 True\nrefresh 0\n"), "\(modems.standardOutput)")
+    stop(watch)
+    #expect(modems.prints("refresh 30\nsetup 1 False\n"), "\(modems.standardOutput)")
+    #expect(hub.comesToRest())
+    // ModemManager is restarted while a client needs the receiver.
+    let second = hub.watch()
+    #expect(second.prints("\"source\":\"lte\""))
+    stop(modems)
+    #expect(eventually { hub.devicesNow.devices.contains { $0.reason.contains("modem:// has gone away") } })
+    let again = modemManager()
+    #expect(again.prints("setup 5 True"), "\(again.standardOutput)")
+    stop(second)
+    #expect(again.prints("setup 1 False"), "\(again.standardOutput)")
+    #expect(hub.stop() == 0)
+    stop(again)
+    stop(bus)
+  }
+
+  @Test func `a receiver that a killed hub has left on is switched off`() {
+    let modems = modemManager()
+    let board = "{ name: \"modem\", devices: { lte: { driver: \"nmea\", port: \"modem://3\" } } }"
+    let first = HubProcess(board: board, environment: environment)
+    #expect(first.watch().prints("\"source\":\"lte\""))
+    first.program.send(SIGKILL)
+    first.program.wait()
+    #expect(!modems.standardOutput.contains("setup 1"), "\(modems.standardOutput)")
+    let second = HubProcess(board: board, environment: environment)
+    let watch = second.watch()
+    #expect(watch.prints("\"source\":\"lte\""))
+    stop(watch)
+    #expect(modems.prints("refresh 30\nsetup 1 False\n"), "\(modems.standardOutput)")
+    #expect(second.stop() == 0)
+    stop(modems)
+    stop(bus)
+  }
+
+  @Test(arguments: [
+    ("driver: \"ublox\", port: \"modem://\"", "'nmea'"), ("driver: \"nmea\", port: \"modem://x\"", "\"modem://0\""),
+    ("driver: \"nmea\", port: \"modem://1\", speed: 9600", "has no speed"),
+    ("driver: \"nmea\", port: \"modem://\", ntrip: { caster: \"ntrip://c/M\" }", "corrections cannot be sent"),
+    ("driver: \"nmea\", port: \"modem://\", power: { sleep: \"standby\" }", "sleep"),
+  ])
+  func `check refuses settings that a modem's receiver cannot have`(_ section: String, _ words: String) {
+    let file = temporary.path + "/board.json5"
+    HubProcess.write("{ name: \"modem\", devices: { lte: { \(section) } } }", to: file)
+    let program = Program(["check", file])
+    #expect(program.wait() != 0)
+    #expect(program.standardError.contains(words), "\(program.standardError)")
+    stop(bus)
+  }
+
+  @Test func `the service gets its rights at ModemManager only for a modem's receiver`() {
+    let file = temporary.path + "/board.json5"
+    for (port, isModem) in [("modem://", true), ("/dev/gnss0", false)] {
+      HubProcess.write(
+        "{ name: \"modem\", devices: { lte: { driver: \"nmea\", port: \"\(port)\" } } }", to: file)
+      let program = Program(["check", "--device-policy", file])
+      #expect(program.wait() == 0)
+      #expect(program.standardOutput.contains("X-Modem=yes") == isModem, "\(program.standardOutput)")
+      #expect(program.standardOutput.contains("DeviceAllow=char-gnss rw") != isModem, "\(program.standardOutput)")
+    }
+    stop(bus)
+  }
+}
