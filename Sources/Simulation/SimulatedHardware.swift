@@ -12,13 +12,15 @@ import MonotonicTime
 /// not driven always has its supply. An INA226 at 0x40, always supplied, measures the current of the first receiver.
 ///
 /// In addition, each `ReceiverPersonality` is a receiver that understands commands, for example `simulated/ublox-8`,
-/// powered by `ublox-8-power`.
+/// powered by `ublox-8-power`. The u-blox 10 can be reached at 0x42 of the bus instead.
 public final class SimulatedHardware: Hardware {
   /// The prefix of the names of simulated ports and buses.
   public static let prefix = SimulatedName.prefix
   public static let serialPort = "simulated/gps"
   public static let secondSerialPort = "simulated/gps2"
   public static let i2cBus = "simulated/i2c"
+  /// The receiver on the bus. It has no other port.
+  public static let i2cReceiver = ReceiverPersonality.ublox10
   public static let gpioChip = "simulated"
   public static let gpsPowerLine = "gps-power"
   public static let secondGPSPowerLine = "gps2-power"
@@ -49,6 +51,8 @@ public final class SimulatedHardware: Hardware {
   private let real: any Hardware
   /// The receivers that understand commands. Each is created on first use.
   private let commanded = Guarded<[ReceiverPersonality: CommandedReceiver]>([:])
+  /// The receiver's port on the bus, which is made when it is opened first.
+  private let i2cReceiver = Guarded<SimulatedI2CReceiver?>(nil)
 
   public init(
     clock: any MonotonicTimeSource = MonotonicClock(), receiver: SimulatedReceiver.Configuration = .init(),
@@ -128,6 +132,7 @@ public final class SimulatedHardware: Hardware {
 
   public func serialPort(_ name: String, speed: BaudRate) throws(HardwareError) -> any SerialPort {
     guard isSimulated(name) else { return try real.serialPort(name, speed: speed) }
+    if let place = I2CPortName(name) { return try I2CSerialPort(place, on: try receiverBus(place.bus)) }
     switch name {
     case SimulatedHardware.serialPort:
       if isWired(SimulatedHardware.gpsPowerLine) { receiver.setPower(true) }
@@ -143,6 +148,23 @@ public final class SimulatedHardware: Hardware {
       if isWired(personality.powerLine) { commanded.setPower(true) }
       return try commanded.open(speed: speed)
     }
+  }
+
+  /// The simulated bus with a receiver on it.
+  private func receiverBus(_ name: String) throws(HardwareError) -> any I2CBus {
+    guard name == bus.name else { throw .notFound("simulated I2C bus '\(name)'") }
+    let personality = SimulatedHardware.i2cReceiver
+    var configuration = CommandedReceiver.Configuration()
+    configuration.isOnI2C = true
+    let receiver = receiver(personality, configuration: configuration)
+    if isWired(personality.powerLine) { receiver.setPower(true) }
+    i2cReceiver.withLock { port in
+      if port != nil { return }
+      let new = SimulatedI2CReceiver(name: name, receiver: receiver)
+      bus.add(new)
+      port = new
+    }
+    return bus
   }
 
   public func checkSerialPort(_ name: String) throws(HardwareError) {

@@ -11,13 +11,20 @@ public protocol SimulatedChip: I2CBus {
 public final class SimulatedI2CBus: I2CBus {
   public let name: String
   public let maximumReadLength = 4096
-  private let chips: [any SimulatedChip]
+  private let present: Guarded<Chips>
+  private struct Chips {
+    var all: [any SimulatedChip]
+  }
+
   private let faults = Guarded<[UInt8: I2CFault]>([:])
 
   public init(name: String, chips: [any SimulatedChip]) {
     self.name = name
-    self.chips = chips
+    present = Guarded(Chips(all: chips))
   }
+
+  /// Connects another chip.
+  func add(_ chip: any SimulatedChip) { present.withLock { $0.all.append(chip) } }
 
   /// Injects a fault into the communication with a chip. `nil` removes the fault.
   public func inject(_ fault: I2CFault?, at address: UInt8) { faults.withLock { $0[address] = fault } }
@@ -27,7 +34,7 @@ public final class SimulatedI2CBus: I2CBus {
   ) throws(HardwareError) {
     let fault = faults.withLock { $0.isEmpty ? nil : $0[address] }
     if let error = fault?.error(bus: name, address: address) { throw error }
-    guard let chip = chips.first(where: { $0.address == address }) else {
+    guard let chip = present.withLock({ $0.all.first { $0.address == address } }) else {
       throw .noAcknowledge(bus: name, address: address)
     }
     try chip.transaction(address, operations)

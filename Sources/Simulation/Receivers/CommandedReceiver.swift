@@ -23,6 +23,9 @@ public final class CommandedReceiver: Sendable {
     public var seed: UInt64 = 1
     /// Whether the receiver resolves carrier phases with corrections (RTK).
     public var takesCorrections = false
+    /// Whether the receiver is connected by its I2C port instead of its UART. Its settings for ports are those of the
+    /// port that is connected.
+    public var isOnI2C = false
     /// A recurring stretch of road without satellite reception.
     public var tunnel: SimulatedReceiver.Tunnel?
     /// The UTC time when the receiver is created, in nanoseconds since 1970; `nil` for the system's time. From then on

@@ -15,13 +15,16 @@ extension UBXProtocol {
     }
   }
 
-  /// Handles CFG-PRT. Only UART1 is connected.
+  /// Handles CFG-PRT. Only one port is connected.
   private mutating func takePort(_ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
+    let isOnI2C = body.configuration.isOnI2C
+    let number: UInt8 = isOnI2C ? 0 : 1
     if payload.count <= 1 {
-      guard payload.first ?? 1 == 1 else { return false }
-      var message = BinaryMessage([1, 0, 0, 0])
-      message.u4(UInt32(generation.number < 8 ? 0x8D0 : 0x8C0))
-      message.u4(UInt32(body.speed))
+      guard payload.first ?? number == number else { return false }
+      var message = BinaryMessage([number, 0, 0, 0])
+      // The mode is the format of a UART's bytes, or the address on I2C.
+      message.u4(UInt32(isOnI2C ? 0x84 : generation.number < 8 ? 0x8D0 : 0x8C0))
+      message.u4(UInt32(isOnI2C ? 0 : body.speed))
       message.u2(mask([UBXKey.inputUBX, UBXKey.inputNMEA]) | (settings.isOn(UBXKey.inputRTCM3) ? 0x20 : 0))
       message.u2(mask([UBXKey.outputUBX, UBXKey.outputNMEA]))
       message.zeros(4)
@@ -29,8 +32,8 @@ extension UBXProtocol {
       return true
     }
     let speeds = [4800, 9600, 19200, 38400, 57600, 115_200, 230_400, 460_800, 921_600]
-    guard payload.count == 20, payload[0] == 1 else { return payload.count == 20 && [0, 2, 3, 4].contains(payload[0]) }
-    let speed = Int(BinaryMessage.u4(payload, 8))
+    guard payload.count == 20, payload[0] == number else { return payload.count == 20 && payload[0] <= 4 }
+    let speed = isOnI2C ? body.speed : Int(BinaryMessage.u4(payload, 8))
     guard speeds.contains(speed) else { return false }
     let input = BinaryMessage.u2(payload, 12)
     let output = BinaryMessage.u2(payload, 14)
@@ -56,9 +59,11 @@ extension UBXProtocol {
     }
     if payload.count == 2 {
       let rate = UInt8(settings.value(output.key))
-      send(BinaryMessage([payload[0], payload[1], 0, rate, 0, 0, 0, 0]), 0x06, 0x01, &body)
+      let rates = body.configuration.isOnI2C ? [rate, 0] : [0, rate]
+      send(BinaryMessage([payload[0], payload[1]] + rates + [0, 0, 0, 0]), 0x06, 0x01, &body)
     } else {
-      settings.ram.values[output.key] = UInt64(payload[payload.count == 3 ? 2 : 3])
+      let own = body.configuration.isOnI2C ? 2 : 3
+      settings.ram.values[output.key] = UInt64(payload[payload.count == 3 ? 2 : own])
     }
     return true
   }

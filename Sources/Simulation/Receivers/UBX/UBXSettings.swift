@@ -98,6 +98,29 @@ enum UBXKey {
     }
   }
 
+  /// The key under which a setting that a program names is kept. The settings of the connected port are kept as those
+  /// of UART 1.
+  static func kept(_ key: UInt32, isOnI2C: Bool) -> UInt32 {
+    guard isOnI2C, key & 0xFFFF != 0xFFFF else { return key }
+    switch key >> 16 {
+    case 0x2091: return key + 1
+    case 0x1071, 0x1072: return key + 0x2_0000
+    // Nothing can be seen of the UART.
+    case 0x1073, 0x1074: return 0
+    default: return key
+    }
+  }
+
+  /// The key with which a kept setting is sent.
+  static func sent(_ key: UInt32, isOnI2C: Bool) -> UInt32 {
+    guard isOnI2C else { return key }
+    switch key >> 16 {
+    case 0x2091: return key - 1
+    case 0x1073, 0x1074: return key - 0x2_0000
+    default: return key
+    }
+  }
+
   /// The size of the value in bytes, from the top digit of the key.
   static func size(_ key: UInt32) -> Int? {
     switch key >> 28 & 7 {

@@ -7,7 +7,7 @@ extension UBXProtocol {
     switch id {
     case 0x8A: return set(payload, &body)
     case 0x8B: return get(payload, &body)
-    default: return delete(payload)
+    default: return delete(payload, body)
     }
   }
 
@@ -15,7 +15,8 @@ extension UBXProtocol {
 
   private mutating func set(_ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
     let layers = payload[1]
-    guard layers & 7 != 0, layers & 4 == 0 || settings.hasFlash, let values = pairs(payload) else { return false }
+    guard layers & 7 != 0, layers & 4 == 0 || settings.hasFlash, let values = pairs(payload, body)
+    else { return false }
     let action = payload[0] == 1 ? payload[2] & 3 : 0
     guard action != 0 else {
       isInTransaction = false
@@ -67,12 +68,12 @@ extension UBXProtocol {
 
   /// Parses keys and values; `nil` if a key is unknown, if a value is truncated, or if there are no keys or more than
   /// 64.
-  private func pairs(_ payload: [UInt8]) -> [UInt32: UInt64]? {
+  private func pairs(_ payload: [UInt8], _ body: borrowing ReceiverBody) -> [UInt32: UInt64]? {
     var values: [UInt32: UInt64] = [:]
     var at = 4
     while at < payload.count {
       guard at + 4 <= payload.count else { return nil }
-      let key = BinaryMessage.u4(payload, at)
+      let key = UBXKey.kept(BinaryMessage.u4(payload, at), isOnI2C: body.configuration.isOnI2C)
       guard settings.factory.values[key] != nil, let size = UBXKey.size(key), at + 4 + size <= payload.count else {
         return nil
       }
@@ -94,13 +95,15 @@ extension UBXProtocol {
     }
   }
 
-  private func keys(_ payload: [UInt8]) -> [UInt32]? {
+  private func keys(_ payload: [UInt8], _ body: borrowing ReceiverBody) -> [UInt32]? {
     guard payload.count > 4, payload.count % 4 == 0 else { return nil }
-    return stride(from: 4, to: payload.count, by: 4).map { BinaryMessage.u4(payload, $0) }
+    return stride(from: 4, to: payload.count, by: 4).map {
+      UBXKey.kept(BinaryMessage.u4(payload, $0), isOnI2C: body.configuration.isOnI2C)
+    }
   }
 
   private func get(_ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
-    guard let values = layer(payload[1]), let wanted = keys(payload) else { return false }
+    guard let values = layer(payload[1]), let wanted = keys(payload, body) else { return false }
     var found: [UInt32] = []
     for key in wanted {
       if key & 0xFFFF == 0xFFFF {
@@ -117,7 +120,7 @@ extension UBXProtocol {
     guard position < found.count else { return false }
     var message = BinaryMessage([1, payload[1], payload[2], payload[3]])
     for key in found.dropFirst(position).prefix(UBXProtocol.mostKeys) {
-      message.u4(key)
+      message.u4(UBXKey.sent(key, isOnI2C: body.configuration.isOnI2C))
       let value = values[key] ?? 0
       for place in 0..<(UBXKey.size(key) ?? 0) { message.u1(UInt8(truncatingIfNeeded: value >> (8 * UInt64(place)))) }
     }
@@ -127,9 +130,9 @@ extension UBXProtocol {
 
   // MARK: Delete
 
-  private mutating func delete(_ payload: [UInt8]) -> Bool {
+  private mutating func delete(_ payload: [UInt8], _ body: borrowing ReceiverBody) -> Bool {
     let layers = payload[1]
-    guard layers & 6 != 0, layers & 1 == 0, layers & 4 == 0 || settings.hasFlash, let unwanted = keys(payload),
+    guard layers & 6 != 0, layers & 1 == 0, layers & 4 == 0 || settings.hasFlash, let unwanted = keys(payload, body),
       unwanted.allSatisfy({ settings.factory.values[$0] != nil })
     else { return false }
     for key in unwanted {
