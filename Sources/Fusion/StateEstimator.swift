@@ -134,7 +134,8 @@ public struct StateEstimator: Sendable {
   /// Takes a report of a receiver.
   ///
   /// - Parameters:
-  ///   - position, motion: `nil` if the receiver has none
+  ///   - position: `nil` if the receiver has none
+  ///   - motion: `nil` if the receiver has none
   ///   - leverArm: the position of its antenna relative to the IMU: forward, right, down, in metres; `nil` for the
   ///     configured one
   ///   - heading: the heading of the body, from two antennas

@@ -213,7 +213,7 @@ public struct MCAPWriter<Sink: MCAPSink & ~Copyable>: ~Copyable {
   /// Like `flush`, but keeps the messages after the last full block of the disk for the next call, unless they are too
   /// old.
   ///
-  /// - Parameter leavingFrom: the earliest log time that may be kept; if a message is older, everything is flushed
+  /// - Parameter logTimeNanoseconds: the earliest log time that may be kept; if a message is older, everything is flushed
   public mutating func flushWholeBlocks(leavingFrom logTimeNanoseconds: UInt64) throws(MCAPError) {
     guard let end = wholeBlocksEnd,
       let earliest = chunk.earliestLogTimeNanoseconds(behind: end), earliest >= logTimeNanoseconds

@@ -217,7 +217,7 @@ public struct NavigationFilter: Sendable {
   ///   - gyroscope: rad/s
   ///   - accelerometer: specific force, m/s²
   ///   - magnetometer: microtesla; `nil` if this sample has none
-  ///   - time: seconds. A sample that is not newer than the previous one is ignored; one that is more than five
+  ///   - now: seconds. A sample that is not newer than the previous one is ignored; one that is more than five
   ///     seconds older restarts the filter
   public mutating func update(
     gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, magnetometer: SIMD3<Double>? = nil, time now: Double
