@@ -1,11 +1,10 @@
-import FoundationEssentials
 import Guarding
 import MonotonicTime
 import Publishing
 import TestSupport
 import Testing
 
-/// The example of the library's page (`Example.swift`) behaves as the page describes.
+/// The examples of the library's pages (`Examples`) behave as the pages describe.
 @Suite(.timeLimit(.minutes(10)))
 struct ExampleTests {
   /// A thermometer with readings from the test.
@@ -71,14 +70,28 @@ struct ExampleTests {
     display.cancel()
   }
 
-  @Test func `the documentation shows the example as it is compiled`() throws {
-    let tests = #filePath.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
-    let page = try text("\(tests)/../../Sources/Publishing/Publishing.docc/Publishing.md")
-    let example = try text("\(tests)/Example.swift")
-    #expect(page.contains("```swift\n\(example)```\n"))
+  @Test func `the difference powers both thermometers for its subscribers, and a look at its value none`() async {
+    let other = PlayedThermometer()
+    let both = difference(indoors: readings(of: thermometer, clock: clock), outdoors: readings(of: other, clock: clock))
+    let latest = LatestDifference()
+    #expect(latest.value.value == nil)
+    #expect(thermometer.power.values.isEmpty && other.power.values.isEmpty)
+    let following = latest.follow(both, as: "display")
+    thermometer.play(21.5)
+    other.play(1.5)
+    for await value in latest.value.values(as: "test") where value == 20 { break }
+    #expect(thermometer.power.values == [true] && other.power.values == [true])
+    following.cancel()
+    await clock.sleepers(2)
+    clock.advance(by: .seconds(1))
+    #expect(await thermometer.power.first(2) == [true, false])
+    #expect(await other.power.first(2) == [true, false])
+    #expect(latest.value.value == 20)
   }
 
-  private func text(_ path: String) throws -> String {
-    String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+  @Test func `the documentation shows the examples as they are compiled`() {
+    let pages = LibraryPages(of: "Publishing")
+    #expect(pages.shown == pages.compiled)
+    #expect(pages.shown.count == 2)
   }
 }
