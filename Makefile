@@ -57,8 +57,8 @@ export SENSORHUB_QUICK := 1
 # A twentieth of a month's events, and fewer under a sanitizer.
 SOAK := --filter SoakTests
 
-.PHONY: run check test test-rest test-all test-fast test-programs test-release test-soak test-package test-bench test-threads \
-  test-addresses test-cross test-sleep setup fetch release deb dist lint format benchmark virtual-devices bench hil sdk test-arm64 clean help \
+.PHONY: run check test test-rest test-all test-fast test-programs test-release test-soak test-package test-libraries test-bench test-threads \
+  test-addresses test-cross test-sleep setup fetch release deb dist docs lint format benchmark virtual-devices bench hil sdk test-arm64 clean help \
   build-tests build-release build-cross build-threads build-addresses build-bench dist-all image-pi test-apt-repository test-image-pi
 
 help: ## Show this list
@@ -82,6 +82,7 @@ test-rest: setup ## Run what make test leaves to make test-all
 	  'test-release|build-release|1|the release executable: its size, and that it runs' \
 	  'test-cross|build-cross|1|the executable for a 64-bit Raspberry Pi, as deploy.sh builds it, under emulation' \
 	  'test-package|build-release|2|the Debian package: what is in it, lintian, manual pages, completions' \
+	  'test-libraries|build-release|6|the Swift libraries: their pages, and a package of another that depends on them' \
 	  'test-apt-repository||1|the apt repository: on both Debians apt installs, updates, and refuses what was changed' \
 	  'test-image-pi||1|the image of a card: what is written, what is refused, and the first start' \
 	  'test-bench||5|power, buses and faults, on a kernel of its own' \
@@ -136,6 +137,9 @@ test-soak: release build-tests
 test-package: release
 	.ci/check-deb "$$(.ci/deb)"
 
+test-libraries: docs
+	.ci/check-libraries
+
 test-apt-repository:
 	.ci/check-apt-repository $(REPOSITORY)
 
@@ -176,6 +180,9 @@ dist-all: release ## Build all that a release publishes: packages, release folde
 image-pi: ## Write the hub into a card's image: make image-pi IMAGE=FILE BOARD=FILE KEY=FILE.pub
 	@.ci/image-pi $(foreach file,$(PACKAGE),--package '$(file)') $(if $(LOGIN),--user '$(LOGIN)') $(if $(OUTPUT),--output '$(OUTPUT)') \
 	  '$(IMAGE)' '$(BOARD)' '$(KEY)'
+
+docs: setup ## Make the pages of the Swift libraries, into .build/docs
+	$(foreach library,Publishing NMEA UBX MCAP Fusion,swift build --target $(library) &&) .ci/docs
 
 lint: setup
 	@.ci/packages shellcheck python3
