@@ -57,8 +57,8 @@ export SENSORHUB_QUICK := 1
 # A twentieth of a month's events, and fewer under a sanitizer.
 SOAK := --filter SoakTests
 
-.PHONY: run check test test-rest test-all test-fast test-programs test-release test-soak test-package test-libraries test-bench test-threads \
-  test-addresses test-cross test-sleep setup fetch release deb dist docs lint format benchmark virtual-devices bench hil sdk test-arm64 clean help \
+.PHONY: run check test test-rest test-all test-fast test-programs test-release test-soak test-package test-libraries test-image test-addon test-bench test-threads \
+  test-addresses test-cross test-sleep setup fetch release deb dist docs image addon lint format benchmark virtual-devices bench hil sdk test-arm64 clean help \
   build-tests build-release build-cross build-threads build-addresses build-bench dist-all image-pi test-apt-repository test-image-pi
 
 help: ## Show this list
@@ -83,6 +83,8 @@ test-rest: setup ## Run what make test leaves to make test-all
 	  'test-cross|build-cross|1|the executable for a 64-bit Raspberry Pi, as deploy.sh builds it, under emulation' \
 	  'test-package|build-release|2|the Debian package: what is in it, lintian, manual pages, completions' \
 	  'test-libraries|build-release|6|the Swift libraries: their pages, and a package of another that depends on them' \
+	  'test-image|build-release|2|the image of a container: what is in it, and that it runs' \
+	  'test-addon||1|the app for Home Assistant: its configuration, by the facts of its documents' \
 	  'test-apt-repository||1|the apt repository: on both Debians apt installs, updates, and refuses what was changed' \
 	  'test-image-pi||1|the image of a card: what is written, what is refused, and the first start' \
 	  'test-bench||5|power, buses and faults, on a kernel of its own' \
@@ -140,6 +142,13 @@ test-package: release
 test-libraries: docs
 	.ci/check-libraries
 
+test-image: release
+	.ci/check-image "$$(.ci/image)"
+
+test-addon:
+	@.ci/packages python3 python3-yaml
+	.ci/check-addon
+
 test-apt-repository:
 	.ci/check-apt-repository $(REPOSITORY)
 
@@ -177,6 +186,12 @@ dist: release ## Pack a release folder, to be unpacked and run; for another Debi
 dist-all: release ## Build all that a release publishes: packages, release folders, SBOMs, checksums, an apt repository (ADDRESS=https://…)
 	@.ci/dist-all $(if $(ADDRESS),--address '$(ADDRESS)') $(if $(KEY_FOLDER),--key-folder '$(KEY_FOLDER)')
 
+image: release ## Build the image of a container; for another Debian or processor: make image FOR='trixie arm64'
+	@.ci/image $(FOR)
+
+addon: release ## Make the folder of an app for Home Assistant; for a Raspberry Pi: make addon FOR='trixie arm64'
+	@.ci/addon $(if $(FOR),'$(FOR)')
+
 image-pi: ## Write the hub into a card's image: make image-pi IMAGE=FILE BOARD=FILE KEY=FILE.pub
 	@.ci/image-pi $(foreach file,$(PACKAGE),--package '$(file)') $(if $(LOGIN),--user '$(LOGIN)') $(if $(OUTPUT),--output '$(OUTPUT)') \
 	  '$(IMAGE)' '$(BOARD)' '$(KEY)'
@@ -186,7 +201,7 @@ docs: setup ## Make the pages of the Swift libraries, into .build/docs
 
 lint: setup
 	@.ci/packages shellcheck python3
-	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* packaging/card/first-boot Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader %/references,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay %/suspend,$(wildcard $(BENCH)/*)) $(BENCH)/suspend/image
+	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* packaging/card/first-boot Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader %/references %/check-addon,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay %/suspend,$(wildcard $(BENCH)/*)) $(BENCH)/suspend/image
 	.ci/check-closures
 	.ci/check-c-structs
 	.ci/check-links

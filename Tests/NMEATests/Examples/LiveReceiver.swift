@@ -1,7 +1,7 @@
 import Glibc
 import NMEA
 
-/// What a display shows of an epoch.
+/// The part of an epoch that a display shows.
 struct Summary: Equatable {
   var mode: FixMode
   var position: Coordinate?
