@@ -2,11 +2,14 @@
 #include "CLinux.h"
 
 #include <dlfcn.h>
+#include <linux/can.h>
+#include <linux/can/raw.h>
 #include <linux/close_range.h>
 #include <linux/pps.h>
 #include <linux/rtc.h>
 #include <linux/rtnetlink.h>
 #include <malloc.h>
+#include <net/if.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -186,6 +189,51 @@ int clinux_udp_send(int fd, const uint8_t *address, size_t size, uint16_t port, 
     sent = sendto(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&name, sizeof name);
   }
   return sent < 0 ? -1 : 0;
+}
+
+int clinux_can_socket(const char *interface, const uint32_t *identifiers, size_t count, uint32_t mask) {
+  struct can_filter filters[8];
+  if (count > sizeof filters / sizeof *filters) {
+    errno = EINVAL;
+    return -1;
+  }
+  for (size_t i = 0; i < count; i++)
+    filters[i] = (struct can_filter){
+        .can_id = identifiers[i] | CAN_EFF_FLAG, .can_mask = mask | CAN_EFF_FLAG | CAN_RTR_FLAG};
+  int fd = socket(PF_CAN, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, CAN_RAW);
+  if (fd < 0) return -1;
+  // if_nametoindex would need a socket of another family, which the sandbox may forbid.
+  struct ifreq request = {0};
+  strncpy(request.ifr_name, interface, sizeof request.ifr_name - 1);
+  struct sockaddr_can name = {.can_family = AF_CAN};
+  if (setsockopt(fd, SOL_CAN_RAW, CAN_RAW_FILTER, filters, count * sizeof *filters) == 0 &&
+      ioctl(fd, SIOCGIFINDEX, &request) == 0) {
+    name.can_ifindex = request.ifr_ifindex;
+    if (bind(fd, (struct sockaddr *)&name, sizeof name) == 0) return fd;
+  }
+  int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+int clinux_can_send(int fd, uint32_t identifier, const uint8_t *bytes, size_t count) {
+  struct can_frame frame = {.can_id = identifier | CAN_EFF_FLAG, .can_dlc = count};
+  memcpy(frame.data, bytes, count);
+  return write(fd, &frame, sizeof frame) == sizeof frame ? 0 : -1;
+}
+
+int clinux_can_receive(int fd, uint32_t *identifier, uint8_t *bytes) {
+  struct can_frame frame;
+  ssize_t size = read(fd, &frame, sizeof frame);
+  if (size < 0) return -1;
+  if (size != sizeof frame || frame.can_dlc > sizeof frame.data) {
+    errno = EAGAIN;
+    return -1;
+  }
+  *identifier = frame.can_id & CAN_EFF_MASK;
+  memcpy(bytes, frame.data, frame.can_dlc);
+  return frame.can_dlc;
 }
 
 int clinux_tcp_peer(int fd, uint8_t *address, uint16_t *port) {

@@ -42,6 +42,7 @@ extension HardwareError {
     case headerPort
     case i2cBus
     case gpio
+    case canInterface
 
     public init(port path: String) {
       let isPlugged = ["/dev/ttyUSB", "/dev/ttyACM", "/dev/serial/", "/dev/sensorhub/"].contains(where: path.hasPrefix)
@@ -71,6 +72,9 @@ extension HardwareError {
             "load the driver for I2C buses: sudo modprobe i2c-dev"
           }
         return "\(enabling); or correct 'bus' in the board file: ls /dev/i2c-* lists the existing buses"
+      case .canInterface:
+        return "enable the CAN controller in the board's device tree, or correct 'interface' in the board file: "
+          + "ip link lists the interfaces"
       case .gpio: return "correct 'chip' and 'line' in the board file: gpioinfo lists the lines"
       }
     }

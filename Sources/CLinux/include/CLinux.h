@@ -184,6 +184,18 @@ int clinux_udp_socket(size_t address_size, unsigned interface);
 int clinux_udp_send(int fd, const uint8_t *address, size_t size, uint16_t port, unsigned interface, const void *bytes,
                     size_t count);
 
+/// Opens a socket for frames of a CAN interface (SocketCAN, CAN_RAW). It receives only frames with 29-bit identifiers
+/// whose identifier equals an entry of `identifiers` in the bits of `mask`, and none that it has sent itself. Returns
+/// the descriptor, or -1 with errno set.
+int clinux_can_socket(const char *interface, const uint32_t *identifiers, size_t count, uint32_t mask);
+
+/// Sends a frame of at most 8 bytes without waiting. Returns 0, or -1 with errno set.
+int clinux_can_send(int fd, uint32_t identifier, const uint8_t *bytes, size_t count);
+
+/// Receives a frame without waiting; `bytes` must have room for 8 bytes. Returns the number of bytes, or -1 with errno
+/// set.
+int clinux_can_receive(int fd, uint32_t *identifier, uint8_t *bytes);
+
 struct clinux_peer {
   int32_t pid;
   uint32_t uid;
