@@ -15,6 +15,7 @@ public struct DevicePolicy {
   /// Whether the hub uses the network at all, for example for a port, a broker or a caster. Otherwise it does not even
   /// need the loopback.
   let usesNetwork: Bool
+  let usesCAN: Bool
   /// The networks of machines that may connect, or that the hub connects to. `any` stands for all machines.
   let networks: [String]
   /// Whether the hub shuts the machine down, which needs a right of its user at logind.
@@ -61,6 +62,7 @@ public struct DevicePolicy {
       board.gpsdEndpoint != nil || board.http != nil || !board.nmea.isEmpty || board.fleet != nil || !casters.isEmpty
       || board.signalK != nil || board.bridge != nil || board.gdl90 != nil || !sources.isEmpty
       || board.hooks.contains { $0.webhook != nil }
+    usesCAN = board.nmea2000 != nil
     let single = [board.gpsdEndpoint, board.signalK?.endpoint, board.bridge?.endpoint]
     let endpoints = single.compactMap { $0 } + board.nmea.compactMap(\.endpoint)
     var networks = endpoints.filter { !$0.isLoopback }.flatMap(\.allow).map(\.description)
@@ -105,6 +107,7 @@ public struct DevicePolicy {
     // The hub sets rates, triggers and buffers in /sys.
     if writesSystemFiles { lines.append("ProtectKernelTunables=no") }
     if usesNetwork { lines += ["RestrictAddressFamilies=AF_INET AF_INET6", "IPAddressAllow=localhost"] }
+    if usesCAN { lines.append("RestrictAddressFamilies=AF_CAN") }
     lines += networks.map { "IPAddressAllow=\($0)" }
     lines += writtenPaths.map { "ReadWritePaths=\($0)" }
     lines += runPaths.map { "ExecPaths=\($0)" }

@@ -30,6 +30,8 @@ public struct Board: Equatable, Sendable {
   public var bridge: BridgePort?
   /// The destination of GDL 90 datagrams.
   public var gdl90: UDPTarget?
+  /// The CAN interface for NMEA 2000.
+  public var nmea2000: NMEA2000Port?
   /// Whether ports that other machines may connect to are announced to the network.
   public var isAnnounced = true
   /// The path of the socket from which chronyd takes the time (its `refclock SOCK`); `nil` for none. This is a
@@ -103,6 +105,22 @@ public struct Board: Equatable, Sendable {
       self.endpoint = endpoint
       self.mmsi = mmsi
     }
+  }
+
+  /// A CAN interface for NMEA 2000.
+  public struct NMEA2000Port: Equatable, Sendable {
+    /// The name of the interface, such as `can0`.
+    public var interface: String
+    /// The address on the bus that the hub claims first, 0 to 251.
+    public var address: UInt8
+    /// Whether the output is a subscription, which keeps the devices awake. Otherwise it sends only while other clients
+    /// keep the devices awake.
+    public var keepsAwake: Bool
+    /// The parts of the state whose devices it keeps awake.
+    public var parts: Set<StatePart>
+
+    /// Whether the interface exists only within this machine.
+    public var isVirtual: Bool { interface.hasPrefix("vcan") }
   }
 
   /// The port of the dashboard and the programming interface.

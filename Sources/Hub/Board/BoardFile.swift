@@ -141,6 +141,7 @@ extension Board {
       gdl90 = try UDPTarget(try section.required("udp"), &section)
       try section.finish()
     }
+    nmea2000 = try root.section("nmea2000").map { (section) throws(BoardError) in try NMEA2000Port(section) }
     isAnnounced = try root.boolean("announce") ?? true
     if var chrony = try root.section("chrony") {
       chronySocket = try chrony.required("socket")
@@ -210,6 +211,24 @@ extension Board.SignalKPort {
     let isNumber = mmsi.map { $0.utf8.count == 9 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } } ?? true
     guard isNumber else { throw section.wrong("mmsi", expected: "a text of nine digits") }
     self.init(endpoint: endpoint, mmsi: mmsi)
+    try section.finish()
+  }
+}
+
+extension Board.NMEA2000Port {
+  init(_ section: BoardSection) throws(BoardError) {
+    var section = section
+    interface = try section.required("interface")
+    // Linux allows no other names (IFNAMSIZ).
+    let isName = interface.utf8.count < 16 && interface.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x2F }
+    guard isName else { throw section.wrong("interface", expected: "the name of a CAN interface, such as \"can0\"") }
+    address = UInt8(try section.integer("address", in: 0...251) ?? 60)
+    keepsAwake = try section.boolean("keepsAwake") ?? false
+    let wanted = try section.parts("parts")
+    if wanted != nil, !keepsAwake {
+      throw section.wrong("parts", expected: "left out without 'keepsAwake': NMEA 2000 wakes no device then")
+    }
+    parts = wanted ?? .all
     try section.finish()
   }
 }

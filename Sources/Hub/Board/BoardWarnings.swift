@@ -102,6 +102,7 @@ public enum BoardWarnings {
       board.chronySocket == nil ? nil : "chrony",
       board.nmea.contains { $0.target?.keepsAwake == true } ? "nmea.keepsAwake" : nil,
       board.gdl90?.keepsAwake == true ? "gdl90.keepsAwake" : nil,
+      board.nmea2000?.keepsAwake == true ? "nmea2000.keepsAwake" : nil,
     ].compactMap { $0 }
     if !holders.isEmpty {
       warnings.append(
@@ -156,9 +157,9 @@ public enum BoardWarnings {
     ]
   }
 
-  /// Warns of ports, buses and pulses that the machine lacks, and of ports that its serial console uses.
+  /// Warns of ports, buses, pulses and CAN interfaces that the machine lacks, and of ports that its serial console uses.
   public static func devices(of board: Board, on machine: MachineFiles) -> [String] {
-    board.devices.flatMap { device in
+    var warnings = board.devices.flatMap { device in
       var found: [String] = []
       if case .receiver(let receiver) = device {
         let line = device.place == nil ? port(receiver.port, on: machine) : nil
@@ -169,6 +170,10 @@ public enum BoardWarnings {
       }
       return found.map { "\(device.id): \($0)" }
     }
+    if let interface = board.nmea2000?.interface, !machine.has("/sys/class/net/\(interface)") {
+      warnings.append("nmea2000: \(HardwareError.notFound("CAN interface \(interface)", .canInterface))")
+    }
+    return warnings
   }
 
   private static func port(_ port: String, on machine: MachineFiles) -> String? {

@@ -153,6 +153,10 @@ struct Check: ParsableCommand {
       let power = target.keepsAwake ? "keeping the devices awake" : "while other clients keep the devices awake"
       Terminal.standardOutput("  GDL 90 to UDP \(target), \(power)")
     }
+    if let port = board.nmea2000 {
+      let power = port.keepsAwake ? "keeping the devices awake" : "while other clients keep the devices awake"
+      Terminal.standardOutput("  NMEA 2000 to \(port.interface), address \(port.address) if it is free, \(power)")
+    }
     if let http = board.http {
       let secret = http.tokenFile == nil ? "" : ", with the token"
       Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)\(secret)")

@@ -29,7 +29,7 @@ enum DropInTarget {
       case ("[Unit]", "Conflicts"): require(words(parts[1]).count == 1, line)
       case ("[Service]", "DeviceAllow"): require(words(parts[1]).count == 2 && parts[1].hasSuffix(" rw"), line)
       case ("[Service]", "ProtectKernelTunables"): require(parts[1] == "no", line)
-      case ("[Service]", "RestrictAddressFamilies"): require(parts[1] == "AF_INET AF_INET6", line)
+      case ("[Service]", "RestrictAddressFamilies"): require(["AF_INET AF_INET6", "AF_CAN"].contains(parts[1]), line)
       case ("[Service]", "IPAddressAllow"): require(words(parts[1]) == [parts[1]], line)
       case ("[Service]", "ReadWritePaths"): paths += words(parts[1])
       default: fatalError("a setting that there may not be: \(line)")

@@ -1,0 +1,188 @@
+import Fusion
+import Glibc
+import Guarding
+import HardwareIO
+import Hub
+import MonotonicTime
+import Publishing
+
+/// A hub's connection to a bus of NMEA 2000: a thread that holds the socket, runs the node, and sends what waits.
+///
+/// The thread sleeps until the kernel has a claim or a request for it, a message must be sent, or the next heartbeat is
+/// due. Other threads only put messages into the queue.
+final class NMEA2000Link: Sendable {
+  /// Opens a bus by the name of its interface.
+  typealias Opener = @Sendable (_ interface: String) throws(HardwareError) -> any CANSocket
+
+  private struct State {
+    var node: NMEA2000Node?
+    var report = NMEA2000Report()
+    /// The waiting messages, each with its frames. Their number limits how old a value can be when it is sent.
+    var queue = BoundedQueue<[CANFrame]>(limit: NMEA2000Link.frameLimit)
+    var sequence: UInt8 = 0
+    /// The number of messages that were dropped since the last count.
+    var dropped = 0
+
+    mutating func append(_ messages: [NMEA2000Message]) {
+      guard let address = node?.address else { return }
+      for message in messages {
+        if message.bytes.count > 8 { sequence &+= 1 }
+        let frames = message.frames(from: address, sequence: sequence)
+        dropped += queue.append(frames, size: frames.count)
+      }
+    }
+  }
+
+  /// The most waiting frames. A bus takes about two in a millisecond.
+  private static let frameLimit = 64
+  private static let firstPause = Duration.milliseconds(5)
+  private static let longestPause = Duration.seconds(1)
+
+  private let port: Board.NMEA2000Port
+  private let version: String
+  private let traffic: OutputTraffic.Kind
+  private let sink: JournalSink
+  private let open: Opener
+  private let stop = StopSignal()
+  private let wake = WakeSignal()
+  private let state = Guarded(State())
+
+  init(
+    _ port: Board.NMEA2000Port, version: String, traffic: OutputTraffic.Kind, sink: JournalSink, open: @escaping Opener
+  ) {
+    self.port = port
+    self.version = version
+    self.traffic = traffic
+    self.sink = sink
+    self.open = open
+  }
+
+  func start() {
+    let error = DetachedThread.start("nmea2000") { [self] in run() }
+    if error != 0 { sink.write(.warning, "NMEA 2000: cannot start a thread for \(port.interface)") }
+  }
+
+  func end() { stop.set() }
+
+  /// Puts the messages of a state into the queue, if the hub has an address.
+  func send(_ fused: FusedState) {
+    let (isWaiting, dropped) = state.withLock { state in
+      guard state.node?.isClaimed == true else { return (false, 0) }
+      let messages = state.report.messages(of: fused)
+      state.append(messages)
+      defer { state.dropped = 0 }
+      return (!messages.isEmpty, state.dropped)
+    }
+    if dropped > 0 { traffic.valuesDropped(dropped) }
+    if isWaiting { wake.raise() }
+  }
+
+  private func run() {
+    let poller = Poller(stop: stop.fileDescriptor)
+    var backoff = ReconnectBackoff()
+    var lastProblem = ""
+    while !stop.isSet {
+      do throws(HardwareError) {
+        let socket = try open(port.interface)
+        try serve(socket, poller) {
+          backoff.reset()
+          lastProblem = ""
+        }
+      } catch {
+        let problem = "\(error)"
+        if problem != lastProblem { sink.write(.warning, "NMEA 2000: \(problem); the hub tries again") }
+        lastProblem = problem
+      }
+      state.withLock { $0.node = nil }
+      _ = poller.wait(for: nil, atMost: backoff.next())
+    }
+  }
+
+  /// Serves the bus until the thread must stop.
+  ///
+  /// - Parameter claimed: called when the hub has got its address
+  private func serve(
+    _ socket: any CANSocket, _ poller: Poller, claimed: () -> Void
+  ) throws(HardwareError) {
+    let clock = MonotonicClock()
+    begin(at: clock.now)
+    var known: UInt8?
+    var pause = NMEA2000Link.firstPause
+    var unsent: ArraySlice<CANFrame> = []
+    while true {
+      while let frame = try socket.receive() { if take(frame, at: clock.now) { unsent = [] } }
+      let (deadline, address) = elapse(to: clock.now)
+      if let address, address != known {
+        if address == NMEA2000Message.noAddress {
+          sink.write(
+            .warning, "NMEA 2000: all addresses of \(port.interface) are taken; the hub sends nothing there")
+        } else {
+          sink.write(.notice, "NMEA 2000: values go to \(port.interface) from address \(address)")
+          claimed()
+        }
+        known = address
+      }
+      if try flush(socket, &unsent) {
+        pause = NMEA2000Link.firstPause
+        let limit = deadline.map { max(.zero, $0 - clock.now) }
+        if poller.wait(for: socket.fileDescriptor, or: wake, atMost: limit) == .stopped { return }
+      } else {
+        // If no device answers, the controller repeats the first frame forever. The pauses grow then.
+        if poller.wait(for: nil, atMost: pause) == .stopped { return }
+        pause = min(pause * 2, NMEA2000Link.longestPause)
+      }
+    }
+  }
+
+  private func begin(at now: MonotonicInstant) {
+    state.withLock { state in
+      let name = NMEA2000Name.own
+      let product = NMEA2000Node.product(version: version, name)
+      let node = NMEA2000Node(name, claiming: port.address, product: product, at: now)
+      state.node = node
+      state.queue.removeAll()
+      state.append([node.claim])
+    }
+  }
+
+  /// - Returns: whether the address has changed, so that no frame from the old one may be sent any more
+  private func take(_ frame: CANFrame, at now: MonotonicInstant) -> Bool {
+    state.withLock { state in
+      let before = state.node?.address
+      let answers = state.node?.receive(frame, at: now) ?? []
+      let isNew = state.node?.address != before
+      if isNew { state.queue.removeAll() }
+      state.append(answers)
+      return isNew
+    }
+  }
+
+  /// Queues what is due.
+  ///
+  /// - Returns: when something is due next; and the address, 254 for none, or `nil` while it is being claimed
+  private func elapse(to now: MonotonicInstant) -> (MonotonicInstant?, UInt8?) {
+    state.withLock { state in
+      let due = state.node?.elapse(to: now) ?? []
+      state.append(due)
+      guard let node = state.node else { return (nil, nil) }
+      return (node.deadline, node.isClaimed || node.isDefeated ? node.address : nil)
+    }
+  }
+
+  /// Sends what waits.
+  ///
+  /// - Parameter unsent: the frames of the message that is being sent
+  /// - Returns: `false` if the interface takes no more at present
+  private func flush(_ socket: any CANSocket, _ unsent: inout ArraySlice<CANFrame>) throws(HardwareError) -> Bool {
+    while true {
+      if unsent.isEmpty {
+        guard let next = state.withLock({ $0.queue.popFirst() }) else { return true }
+        unsent = next[...]
+      }
+      while let frame = unsent.first {
+        guard try socket.send(frame) else { return false }
+        unsent = unsent.dropFirst()
+      }
+    }
+  }
+}
