@@ -188,6 +188,7 @@ import Testing
     for entry in [", gpsd: {}", ", http: {}", ", nmea: [{}]", ", nmea: { udp: \"127.0.0.1:4000\" }"] {
       #expect(network(entry) == ["RestrictAddressFamilies=AF_INET AF_INET6", "IPAddressAllow=localhost"], "\(entry)")
     }
+    #expect(network(", nmea2000: { interface: \"can0\" }") == ["RestrictAddressFamilies=AF_CAN"])
     #expect(
       network(", gpsd: { address: \"0.0.0.0\", allow: [\"192.0.2.0/24\"] }").contains("IPAddressAllow=192.0.2.0/24"))
   }
