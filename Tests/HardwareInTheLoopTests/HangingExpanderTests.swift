@@ -1,5 +1,6 @@
 import Glibc
 import MonotonicTime
+import Simulation
 import TestSupport
 import Testing
 import VirtualBench

@@ -119,7 +119,7 @@ extension HardwareInTheLoop {
       let far = served.rises {
         let client = served.ask(#"{"every": 20, "distance": 100000}"#)
         served.wait(110)
-        #expect(client.lineCount == 1, "\(hub.program.standardError)")
+        #expect(client.lineCount == 1, "\(client.text)")
         client.leave()
       }
       #expect((5...7).contains(far), "\(far)")
@@ -134,7 +134,7 @@ extension HardwareInTheLoop {
           if client.lineCount != count { arrivals += 1 }
           count = client.lineCount
         }
-        #expect(count >= 6, "\(hub.program.standardError)")
+        #expect(count >= 6, "\(client.text)")
         client.leave()
       }
       #expect((9...11).contains(batched) && arrivals <= 4, "\(batched) \(arrivals)")
