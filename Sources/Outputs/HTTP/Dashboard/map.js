@@ -68,6 +68,9 @@ export function bounds(ways) {
     (box, way) => way.reduce(include, box), { left: first.x, right: first.x, top: first.y, bottom: first.y });
 }
 
+/** The width of the column of buttons at the map's right edge, in pixels (`.tools` in wall.css). */
+const TOOLS = 56;
+
 /**
  * The view of some places, with a margin.
  *
@@ -77,7 +80,9 @@ export function bounds(ways) {
 export function frame(ways, width, height, metre) {
   const box = bounds(ways) ?? { left: 0.5, right: 0.5, top: 0.5, bottom: 0.5 };
   const span = (low, high) => Math.max(high - low, 80 * metre);
-  const zoom = 0.78 * Math.min(width / span(box.left, box.right), height / span(box.top, box.bottom));
+  // On a narrow screen the buttons would cover places at the right edge.
+  const inner = Math.max(width / 4, Math.min(0.78 * width, width - 2 * TOOLS));
+  const zoom = Math.min(inner / span(box.left, box.right), (0.78 * height) / span(box.top, box.bottom));
   return viewAt({ x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 }, zoom, width, height, metre);
 }
 
