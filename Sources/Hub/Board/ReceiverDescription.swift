@@ -32,7 +32,11 @@ public struct ReceiverDescription: Equatable, Sendable {
   }
 
   /// Whether the kernel or ModemManager switches the receiver on while the hub reads it.
-  public var isSwitchedByOthers: Bool { GNSSDevice.isMeant(by: port) || ModemPortName.isMeant(by: port) }
+  public var isSwitchedByOthers: Bool { ReceiverDescription.isSwitchedByOthers(port) }
+
+  private static func isSwitchedByOthers(_ port: String) -> Bool {
+    GNSSDevice.isMeant(by: port) || ModemPortName.isMeant(by: port)
+  }
 
   /// Whether bytes can be sent to the receiver, for commands and corrections.
   var takesBytes: Bool { NetworkSource(port)?.takesBytes ?? !ModemPortName.isMeant(by: port) }
@@ -69,7 +73,7 @@ extension ReceiverDescription {
     // receiver on the network is not this board's. The kernel and ModemManager switch the supplies of theirs.
     power = try Board.Power(
       section.section("power"), typicalMilliamperes: NetworkSource.isMeant(by: port) ? 0 : 40,
-      standbyMilliamperes: isSwitchedByOthers ? 0 : nil, receiver: driver)
+      standbyMilliamperes: ReceiverDescription.isSwitchedByOthers(port) ? 0 : nil, receiver: driver)
     try checkSource(section)
     try checkDevice(section)
     try section.finish()
