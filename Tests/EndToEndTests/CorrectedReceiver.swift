@@ -25,15 +25,19 @@ struct CorrectedReceiver {
   ///   - ntrip: the keys of the receiver's `ntrip`
   ///   - outputs: more outputs of the board, each with a comma at its end
   func hub(_ ntrip: String, outputs: String = "", environment: [String] = []) -> HubProcess {
-    let hub = HubProcess(
-      board: """
-        { name: "test",
-          devices: { gps: { driver: "ublox", port: "\(port)", rateHz: 5, messages: "ubx", ntrip: { \(ntrip) },
-            power: { lingerSeconds: 0.2 } } },
-          \(outputs) http: { port: \(http) } }
-        """, ["--no-journal-state"], environment: environment)
+    let hub = HubProcess(board: board(ntrip, outputs: outputs), ["--no-journal-state"], environment: environment)
     #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
     return hub
+  }
+
+  /// The text of a board file with the receiver; see `hub`.
+  func board(_ ntrip: String, outputs: String = "") -> String {
+    """
+    { name: "test",
+      devices: { gps: { driver: "ublox", port: "\(port)", rateHz: 5, messages: "ubx", ntrip: { \(ntrip) },
+        power: { lingerSeconds: 0.2 } } },
+      \(outputs) http: { port: \(http) } }
+    """
   }
 
   /// The body of the dashboard's answer.

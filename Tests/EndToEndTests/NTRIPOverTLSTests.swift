@@ -1,3 +1,4 @@
+import Glibc
 import Simulation
 import TestSupport
 import Testing
@@ -54,27 +55,21 @@ import Testing
     let libraries = TemporaryFolder("libraries")
     // An empty file in place of the library, which the hub finds first.
     HubProcess.write("", to: "\(libraries.path)/libssl.so.3")
-    func board(_ mountPoint: String) -> String {
-      """
-      { name: "test",
-        devices: { gps: { driver: "ublox", port: "\(port)", rateHz: 5, messages: "ubx",
-          ntrip: { caster: "ntrips://localhost:\(front.port)/\(mountPoint)", caFile: "\(authority.file)" } } },
-        http: { port: \(http) } }
-      """
+    func ntrip(_ mountPoint: String) -> String {
+      "caster: \"ntrips://localhost:\(front.port)/\(mountPoint)\", caFile: \"\(authority.file)\""
     }
-    let hub = HubProcess(board: board("BASE"), environment: ["LD_LIBRARY_PATH=\(libraries.path)"])
-    #expect(hub.logs("dashboard on"), "\(hub.program.standardError)")
-    let stream = subscriber()
+    let hub = rover.hub(ntrip("BASE"), environment: ["LD_LIBRARY_PATH=\(libraries.path)"])
+    let stream = rover.subscriber()
     #expect(hub.logs("libssl, the library for TLS, is not installed"), "\(hub.program.standardError)")
     unlink("\(libraries.path)/libssl.so.3")
     // Another mount point is tried at once. The first one would be tried again later.
-    HubProcess.write(board("OTHER"), to: hub.boardFile)
+    HubProcess.write(rover.board(ntrip("OTHER")), to: hub.boardFile)
     hub.program.send(SIGHUP)
     #expect(
       hub.logs("gps: corrections come from ntrips://localhost:\(front.port)/OTHER"), "\(hub.program.standardError)")
     #expect(caster.visits.values.first?.path == "/OTHER")
     stream.leave()
     #expect(hub.stop() == 0)
-    receiver.hangUp()
+    rover.receiver.hangUp()
   }
 }
