@@ -67,7 +67,7 @@ import Testing
   @Test func `with keepsAwake the output is a subscription for its parts until a reload removes it`() async throws {
     let boat = try Boat("interface: \"vcan0\", address: 7, keepsAwake: true, parts: [\"attitude\"]")
     #expect(boat.sends(.attitude, from: 7))
-    #expect(try boat.hub.device("imu").holders == ["nmea2000 vcan0"])
+    #expect(try boat.hub.device("imu").holders == ["nmea2000 vcan0 (attitude)"])
     #expect(try boat.hub.device("gps").wakes == 0)
     try await boat.hub.reload(HubProcess.simulatedBoard(""))
     #expect(boat.hub.comesToRest())
