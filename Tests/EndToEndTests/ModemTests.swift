@@ -18,7 +18,7 @@ import Testing
       <busconfig>
         <listen>unix:path=\(folder)/bus</listen>
         <auth>EXTERNAL</auth>
-        <policy context="default"><allow send_destination="*"/><allow own="*"/><allow user="*"/></policy>
+        <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
       </busconfig>
 
       """, to: folder + "/bus.conf")
