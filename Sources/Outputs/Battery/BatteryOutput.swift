@@ -4,12 +4,12 @@ import MonotonicTime
 import Publishing
 import ServiceLifecycle
 
-/// A shutdown or a sleep of the board, or its end, for the hooks.
+/// A notice for the hooks: the board is about to shut down or sleep, or no longer is.
 struct BoardShutdownNotice: Sendable {
   var event = HookEvent.shutdown
-  /// Whether the board shuts down; `false` if it stays on after all.
+  /// Whether the board is about to shut down or sleep; `false` if it stays on after all, or has woken.
   var isBegin: Bool
-  /// The supply monitor, or the board.
+  /// The device that the notice is about: the supply monitor of the battery, or `board` for a sleep.
   var device: String
   var text: String
   /// Call this once all hooks were told, or if there are none.

@@ -34,7 +34,7 @@ public final class BackgroundCalibration: Sendable {
     self.sink = sink
   }
 
-  /// Observes the magnetometers with a stored offset, after a change of board those of the new one.
+  /// Observes the magnetometers with a stored offset. After a change of the board, observes those of the new board.
   public func begin() {
     guard host.calibrations != nil else { return }
     host.hub.registry.subscribe(as: "calibration", receiveValue: { [weak self] in self?.follow($0.board) }).store(
@@ -89,8 +89,8 @@ public final class BackgroundCalibration: Sendable {
     if error != 0 { discard(id) }
   }
 
-  /// Discards a result that could not be stored. The next result refines the stored calibration again, because only a
-  /// refinement of that one can be stored.
+  /// Discards a result that could not be stored, and starts again from the stored calibration. Only a refinement of the
+  /// stored calibration can be stored.
   private func discard(_ id: String) {
     state.withLock { state in
       guard let stored = state.refining[id]?.stored, let refiner = MagneticOffsetRefiner(stored) else { return }

@@ -50,7 +50,7 @@ public final class ConditionFeed: Sendable {
   /// The value of `Entry.device` for a problem of the board file.
   static let boardName = "board file"
 
-  /// The problem of the board file, or nothing.
+  /// The problem of the board file in a list, which is empty if there is none.
   public var ofBoard: [DeviceCondition] { board.withLock { [$0].compactMap { $0 } } }
 
   /// Records that the board file was read again.

@@ -90,7 +90,7 @@ final class TLSSession {
       all += piece
       if result > 0 { continue }
       if result < 0 { endReason = result == -1 ? .closed : .broken }
-      // The content before the end still counts.
+      // If content arrived before the end, return it first. The next call throws the reason of the end.
       if all.isEmpty, let endReason { throw endReason }
       return all
     }
@@ -105,7 +105,7 @@ final class TLSSession {
 
 /// The fault of a caster's certificate.
 enum CertificateFault: Equatable {
-  /// The dates are as in 2026-01-31.
+  /// The associated dates have the form `2026-01-31`.
   case notYetValid(from: String)
   case expired(on: String)
   case otherName

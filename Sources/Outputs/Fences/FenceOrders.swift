@@ -64,7 +64,7 @@ extension HubHost {
 }
 
 extension FenceOrder {
-  /// The greatest age of a known position that can replace a new one, if no new one arrives in time.
+  /// The maximum age of a known position that is used if no new one arrives in time.
   private static let oldest = Duration.seconds(15)
 
   /// The board's position, if it is recent and accurate enough.

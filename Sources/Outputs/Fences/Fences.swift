@@ -47,7 +47,7 @@ public final class Fences: Sendable {
   /// From now on, watches exactly the fences of a board and the added ones. Unchanged fences stay watched.
   ///
   /// - Parameters:
-  ///   - memory: the board's sides in earlier runs
+  ///   - memory: on which side of each fence the board was in earlier runs
   ///   - file: the added fences; read with the first board
   ///   - report: called with the status of a fence whose state has changed
   func follow(

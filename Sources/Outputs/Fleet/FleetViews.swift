@@ -34,8 +34,8 @@ final class FleetViews: Sendable {
 
   /// A hub's states. A subscription wakes the hub.
   ///
-  /// - Parameter hub: the name of a known hub; the publisher of each name is kept, so unknown names must be refused
-  ///   before
+  /// - Parameter hub: the name of a known hub. Refuse unknown names before this call, because the publisher of each
+  ///   name is kept
   func news(of hub: String) -> LazyPublisher<FleetView.News, Never> {
     state.withLock { state in
       if let publisher = state.publishers[hub] { return publisher }
@@ -122,7 +122,8 @@ final class FleetView: Sendable {
     say()
     let renewals = clock.ticks(every: FleetView.expiry / 2).subscribe(
       as: "fleet", receiveValue: { [self] _ in say() })
-    // The age of the last state would not include the suspend, so this takes its place for viewers that come later.
+    // The age of the last state does not include the time of the suspend. This message replaces that state for viewers
+    // that come later.
     let resuming = clock.onResume { _ in receive(.error("no state since this computer was suspended")) }
     return Subscription { [connection] in
       resuming.end()

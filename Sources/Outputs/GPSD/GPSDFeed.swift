@@ -147,7 +147,8 @@ final class GPSDFeed: Sendable {
     }
   }
 
-  /// The objects that all clients with these positions receive; `nil` if they are not of the fused state.
+  /// The objects that all clients with these positions receive; `nil` if the positions come from a single receiver and
+  /// not from the fused state.
   private func moments(for positions: GPSDStreams.Positions?) -> GPSDMoments? {
     guard case .states(let includesAttitude) = positions else { return nil }
     return includesAttitude ? output.moments : output.momentsOfReceiver

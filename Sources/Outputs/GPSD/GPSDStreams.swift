@@ -76,7 +76,7 @@ struct GPSDStreams: Equatable {
     if watch.wantsOffsets { all.append(.clockOffsets) }
   }
 
-  /// The streams to begin and to end, so that a client that holds some streams holds these.
+  /// The streams that a client must begin and end to get from the streams that it holds to these.
   func change(from held: [Stream]) -> (begun: [Stream], ended: [Stream]) {
     (all.filter { !held.contains($0) }, held.filter { !all.contains($0) })
   }

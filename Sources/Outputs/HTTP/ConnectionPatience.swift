@@ -39,7 +39,8 @@ struct ConnectionPatience {
   private var isBeingAsked = false
   /// When the last piece of a request arrived, or when a check found that all bytes that had waited were sent.
   private var quietSince: NIODeadline
-  /// As of the last check: the count of taken bytes, and since when it has not grown; `nil` if no bytes waited then.
+  /// The number of bytes that the client had taken at the last check, and since when it has not grown; `nil` if no
+  /// bytes waited then.
   private var stuck: (takenCount: Int, since: NIODeadline)?
 
   init(_ limits: Limits, at now: NIODeadline) {

@@ -8,7 +8,8 @@ import NIOCore
 /// oldest last request, event streams excepted, is closed to admit the next one. Connections without requests therefore
 /// cannot keep other clients out.
 final class HTTPConnections: Sendable {
-  /// The number of connections that event streams may not use, but at most half of all.
+  /// The number of connections that are reserved for requests other than event streams; at most half of all
+  /// connections.
   private static let reserve = 64
   /// After this number of closed connections, `returnMemory` runs.
   private static let crowd = 64

@@ -21,7 +21,8 @@ struct HTTPDocument: Sendable {
     self.type = type
     plain = bytes
     compressed = GZip.compressed(bytes)
-    // Not of the buffer's view: in a debug build, each byte of a view takes several function calls.
+    // Compute the digest from the memory and not from the buffer's view: in a debug build, each byte of a view takes
+    // several function calls.
     tag = bytes.withUnsafeReadableBytes { HTTPDocument.digest(of: $0) }
   }
 

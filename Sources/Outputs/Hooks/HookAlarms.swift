@@ -47,7 +47,7 @@ struct HookAlarms: Sendable {
 
   /// The troubles whose beginning was reported, but not yet their end.
   private(set) var raised: Set<Key>
-  /// Since when a condition differs from the last report, for each such condition.
+  /// For each condition that differs from the last report, since when it differs.
   private var otherwiseSince: [Key: MonotonicInstant] = [:]
 
   init(raised: Set<Key> = []) { self.raised = raised }
@@ -105,7 +105,7 @@ struct HookAlarms: Sendable {
 
   /// Marks a shutdown or a sleep of the board as reported, or as over.
   ///
-  /// - Returns: whether this must be reported: each attempt, and the end if an attempt was reported
+  /// - Returns: whether to report this: always if it begins, but its end only if the beginning was reported
   mutating func mark(_ event: HookEvent, _ isRaised: Bool, of subject: String) -> Bool {
     let key = Key(event: event, subject: subject)
     if !isRaised { return raised.remove(key) != nil }

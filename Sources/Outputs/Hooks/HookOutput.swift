@@ -214,7 +214,8 @@ public final class HookOutput: Service {
     }
   }
 
-  /// Takes a shutdown or a sleep of the board, or its end. Calls back once each hook has tried to deliver the notice.
+  /// Takes the notice that the board is about to shut down or sleep, or no longer is. Calls back once each hook has
+  /// tried to deliver it.
   private func heard(_ notice: BoardShutdownNotice) {
     let mustTell = state.withLock { $0.isLoaded && $0.alarms.mark(notice.event, notice.isBegin, of: notice.device) }
     guard mustTell else { return notice.told() }

@@ -24,7 +24,8 @@ final class HookProcesses: Sendable {
     var pid: pid_t
     /// The parent process.
     var parent: pid_t = 0
-    /// The time of the start since the machine started, in clock ticks; it distinguishes processes with one number.
+    /// The time of the start since the machine started, in clock ticks. It distinguishes a process from a later one
+    /// with the same number.
     var startTicks: UInt64 = 0
 
     /// Reads a process from /proc (proc_pid_stat(5)); `nil` if there is none.
@@ -55,7 +56,7 @@ final class HookProcesses: Sendable {
   /// Starts a program.
   func start(_ spawn: () -> (pid: pid_t, error: Int32)) -> (pid: pid_t, error: Int32) {
     _ = clinux_adopt_orphans()
-    // Under the lock, so that a program that is not in the list yet is not taken for an orphan.
+    // The lock is held while the program starts. Otherwise it could be taken for an orphan before it is in the list.
     return orphans.withLock { _ in
       let (pid, error) = spawn()
       guard error == 0 else { return (pid, error) }
@@ -69,7 +70,7 @@ final class HookProcesses: Sendable {
     running.withLock { $0.removeAll { $0.pid == pid } }
     let clock = MonotonicClock()
     let deadline = clock.now + HookProcesses.patience
-    // Under the lock, so that no number of an orphan is used again between the search and the signal.
+    // The lock is held so that no new program gets the number of an orphan between the search and the signal.
     orphans.withLock { _ in
       var killed: Set<pid_t> = []
       // The children of an orphan are orphans once it has ended, so search again.

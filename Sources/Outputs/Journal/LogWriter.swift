@@ -16,7 +16,7 @@ final class LogWriter: Sendable {
   private let destination: any LogDestination
   private let state = Guarded(State())
   private let wake = WakeSignal()
-  /// Raised each time all lines have been written.
+  /// A signal that the thread raises each time it has written all lines. `flush` waits for it.
   private let rest = WakeSignal()
 
   init(to destination: any LogDestination) { self.destination = destination }

@@ -196,7 +196,7 @@ final class FenceCommands: Sendable {
   }
 
   private func refuse(_ refusal: FenceRefusal, id: String?, _ viewer: String) {
-    // Anyone who may publish could otherwise make the hub publish as often.
+    // Without this limit, a client with invalid commands could make the hub publish an answer to each of them.
     guard !state.withLock({ $0.refusals.note(at: clock.now) }) else { return }
     answer(id, viewer) { json in
       json.beginObject()

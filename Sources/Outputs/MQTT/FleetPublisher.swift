@@ -213,8 +213,8 @@ final class FleetPublisher: Sendable {
     connection.retain(topics.health, FleetPublisher.object(json.bytes, beginningWith: FleetPublisher.said()))
   }
 
-  /// The member with the time of publication, by the system's clock. Without it, the age of a retained message would be
-  /// unknown.
+  /// The member with the time of publication by the system's clock. Without it, a reader could not tell the age of a
+  /// retained message.
   private static func said() -> String {
     var json = JSONWriter(capacity: 64)
     json.member("said", time: JSONTime(UTCTime(nanosecondsSince1970: clinux_realtime_ns())))

@@ -110,7 +110,7 @@ final class ViewerLeases: Sendable {
     tellChange()
   }
 
-  /// Keeps the devices of these parts awake, in addition to those that are kept awake already.
+  /// Keeps the devices of these parts awake, and still those of an earlier call.
   private func keepAwake(_ parts: Set<StatePart>, until end: MonotonicInstant) {
     let all = parts.union(state.withLock { $0.floor?.parts } ?? [])
     let lease = host.subscribe(
@@ -121,7 +121,8 @@ final class ViewerLeases: Sendable {
     _ = clock.schedule(at: end) { [weak self] in self?.endFloor(at: end) }
   }
 
-  /// - Parameter instant: the end that has come; `nil` to end it now
+  /// - Parameter instant: the time at which the lease was due to end; it is ignored if the end has moved since. `nil`
+  ///   ends the lease now
   private func endFloor(at instant: MonotonicInstant? = nil) {
     let lease = state.withLock { $0.endFloor(at: instant) }
     lease?.cancel()

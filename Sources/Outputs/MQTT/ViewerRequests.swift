@@ -95,8 +95,8 @@ struct ViewerRequests {
     mayStartDevice(interest) && starts.note(at: now)
   }
 
-  /// Whether a new lease may start a device: the leases for states do not need all its parts already. A lease for
-  /// fixes or for one state lets its devices sleep in between.
+  /// Whether a new lease may start a device, because the leases for states do not keep all of its parts awake already.
+  /// Leases for fixes or for one state do not count: they let their devices sleep in between.
   private func mayStartDevice(_ interest: ViewerRequest) -> Bool {
     let awake = entries.values.reduce(into: floor?.parts ?? []) { awake, entry in
       if entry.timed.interest.keepsAwake { awake.formUnion(entry.timed.interest.wokenParts) }
@@ -104,8 +104,8 @@ struct ViewerRequests {
     return !awake.isSuperset(of: interest.wokenParts)
   }
 
-  /// Enters a request with its lease. Returns the entry whose lease must end, and whether the viewer is new. After the
-  /// end, that is the entry itself.
+  /// Enters a request with its lease. Returns the entry that the request replaces, whose lease must end, and whether
+  /// the viewer is new. If no requests are accepted any more, returns the entry itself, because its lease must end.
   mutating func enter(_ entry: Entry, for key: ViewerRequest.Key) -> (old: Entry?, isNew: Bool) {
     if isOver { return (entry, false) }
     let old = entries.updateValue(entry, forKey: key)
@@ -126,16 +126,18 @@ struct ViewerRequests {
 
   // MARK: Devices that start too often
 
-  /// Returns the lease that must end: the one before, or the new one after the end.
+  /// Replaces the lease that keeps devices awake. Returns the lease that must end: the replaced one, or the new one if
+  /// no requests are accepted any more.
   mutating func keepAwake(_ floor: Floor) -> Subscription? {
     if isOver { return floor.lease }
     defer { self.floor = floor }
     return self.floor?.lease
   }
 
-  /// Returns the lease that must end.
+  /// Ends keeping these devices awake. Returns the lease that must end.
   ///
-  /// - Parameter instant: the end that has come; `nil` to end it now
+  /// - Parameter instant: the time at which the lease was due to end; it is ignored if the end has moved since. `nil`
+  ///   ends the lease now
   mutating func endFloor(at instant: MonotonicInstant?) -> Subscription? {
     guard instant == nil || floor?.end == instant else { return nil }
     defer { floor = nil }
@@ -213,7 +215,7 @@ struct ViewerRequests {
     return brokerLeftAt != nil
   }
 
-  /// Notes that the broker shuts down. Returns the requests that it has withdrawn, or `nil` if this is known.
+  /// Notes that the broker shuts down. Returns the requests that it has withdrawn, or `nil` if this was noted before.
   mutating func brokerLeaves(at now: MonotonicInstant) -> [TakenBack]? {
     // A broker shuts down only once. Without this check, repeated announcements would keep all viewers for ever.
     guard brokerLeftAt == nil else { return nil }

@@ -26,7 +26,7 @@ final class RecordOutput: StreamOutput {
   private let host: HubHost
   private let sink: JournalSink
   private let recordings = Guarded<[Slot]>([])
-  /// Raised when a recording is over.
+  /// A signal that is raised when a recording is over. `waitForEnds` waits for it.
   private let change = WakeSignal()
 
   init(host: HubHost, sink: JournalSink) {

@@ -54,8 +54,9 @@ struct RecordingFeed: Sendable {
     }
     inbox.set(facts())
     let lifetime = Lifetime()
-    // Log times jump by the duration of a suspend, so from then on another offset dates the measurements. Messages from
-    // other threads may be recorded shortly before or after the jump, so the new offset applies from its middle.
+    // A suspend makes log times jump by its duration, so measurements after it need another offset to get their dates.
+    // Messages from other threads may be recorded shortly before or after the jump, so the new offset applies from the
+    // middle of the jump.
     time.clock.onResume { slept in inbox.set(facts(), before: slept / 2) }.store(in: lifetime)
     func hold(_ other: Lifetime) { Subscription { other.end() }.store(in: lifetime) }
     let log = RecordedLog(in: inbox, clock: time.clock)

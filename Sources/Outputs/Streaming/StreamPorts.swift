@@ -104,7 +104,7 @@ struct StreamPorts {
         result.admitted.append(client)
         continue
       }
-      // The port to which the client connected, or another one that serves the same.
+      // Keep the client at the port to which it connected, or at another open port that serves the same data.
       let open = listeners.filter { $0.kind == client.kind }.compactMap(\.port).filter {
         $0.nmea === present.nmea && $0.parts == present.parts && $0.device == present.device
           && $0.endpoint.admits(address)
