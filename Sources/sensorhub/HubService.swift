@@ -112,7 +112,7 @@ struct HubService: Sendable {
     let boardSleep = BoardSleepOutput(
       host: host, sink: sink, file: boardSleepFile,
       surroundings: BoardSleepOutput.Surroundings(save: { [usageHistories] in usageHistories?.write() }))
-    // Requests begin after this, because the board may have been woken for one.
+    // This must precede the requests: the board may have been woken for one of them.
     boardSleep.begin()
     let calibration = BackgroundCalibration(host: host, sink: sink)
     calibration.begin()

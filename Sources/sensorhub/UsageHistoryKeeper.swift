@@ -16,7 +16,7 @@ import Publishing
 /// Only the hub that has locked the folder writes the file. A file that cannot be read is kept under another name.
 final class UsageHistoryKeeper: Sendable {
   private struct State {
-    /// When the file was last written; when the hub began if it was not written yet.
+    /// When the file was last written. Before the first write, when the hub began.
     var writtenAt: MonotonicInstant?
     var hasWritten = false
     var next: ScheduledAction?

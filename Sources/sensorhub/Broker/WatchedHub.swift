@@ -53,8 +53,8 @@ final class LocalHub: WatchedHub {
 
   func devices() throws -> [DevicesOfHub.Device] { try DevicesOfHub.read(socket) }
 
-  /// If the hub has ended, `nextLine` reports it, so an error is ignored here. Without a limit, a hub that does not
-  /// answer would also keep back its states.
+  /// If the hub has ended, `nextLine` reports it, so an error is ignored here. The wait has a limit, because the states
+  /// are not shown in the meantime.
   func knownReport() -> DevicesOfHub.Report? {
     try? DevicesOfHub.report(socket, within: LocalHub.longestReport)
   }

@@ -66,8 +66,9 @@ struct Safe: ParsableCommand {
       nextStep: "stop the hub: it switches everything off")
   }
 
-  /// The copies of board files that earlier hubs have left. If their folder is missing or cannot be used, the result is
-  /// `nil` with a named board file. Without one, that is an error, and so is a folder without a copy.
+  /// The copies of board files that earlier hubs have left. If the user has named a board file and the folder of the
+  /// copies is missing or cannot be used, returns `nil`. If the user has named none, throws in this case, and also if
+  /// the folder has no copy.
   private func boardInUse(_ path: SocketPath) throws -> BoardInUse? {
     let inUse: BoardInUse
     do throws(SocketError) {

@@ -171,7 +171,8 @@ struct Verify: ParsableCommand {
     return first
   }
 
-  /// More than the time after which the hub no longer counts this command as a holder of a device.
+  /// How long a device may still have holders before other clients count as its holders. By then the hub no longer
+  /// counts this command as one.
   private static let releaseTime = Duration.seconds(2)
 
   /// Waits until a device no longer measures. Returns whether it stopped in time; `nil` if other clients keep it awake.

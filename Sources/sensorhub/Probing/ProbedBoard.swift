@@ -27,7 +27,7 @@ struct ProbedBoard {
     "devices: {\n" + devices.map { "    \($0.line),\n" }.joined() + "  },"
   }
 
-  /// The whole file.
+  /// The text of a complete board file, with the outputs that most users want.
   var text: String {
     """
     // Written by sensorhub probe. Check it with sensorhub check, run it with sensorhub run --board.

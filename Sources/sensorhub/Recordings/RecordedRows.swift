@@ -184,8 +184,8 @@ extension RecordedRows {
       }
     }
 
-    /// The requested device if it has such a topic, otherwise the board's preferred one that has; `nil` if there is
-    /// none.
+    /// The requested device if the recording has its topic. Otherwise the first device of the board, or else of the
+    /// recording, that has one; `nil` if there is none. A topic is the prefix, the device and the suffix.
     func preferred(_ prefix: String, _ suffix: String, _ wanted: String?) -> (id: String, topic: String)? {
       let own = topics.filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }
       let ids = own.map { String($0.dropFirst(prefix.count).dropLast(suffix.count)) }.sorted()

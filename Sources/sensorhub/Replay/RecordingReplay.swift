@@ -22,7 +22,7 @@ final class RecordingReplay {
   private(set) var board: Board?
   /// The log time until which `present` applies.
   private var presentUntil: UInt64 = 0
-  /// The log times for which the offset of `clock` applies.
+  /// The offset of `clock` applies to log times from `offsetSince` up to, but not including, `offsetUntil`.
   private var offsetSince: UInt64 = 0
   private var offsetUntil: UInt64 = 0
   /// The message to return next, because `next` has returned a change of the board first.
