@@ -128,7 +128,8 @@ public enum FileHolder {
     return nil
   }
 
-  /// Like `find`, but ignores this process. A user of a bus has the bus open whichever process uses an address on it.
+  /// Like `find`, but ignores this process, which has the file open too. All users of a bus have the same file open,
+  /// even if they use different addresses.
   static func findOther(_ path: String) -> String? {
     guard let wanted = Files.resolved(path) else { return nil }
     for pid in Files.names(in: "/proc").compactMap(Int32.init) where pid != getpid() {

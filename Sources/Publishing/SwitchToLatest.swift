@@ -28,8 +28,8 @@ extension Publisher where Failure == Never {
     }
   }
 
-  /// Holds the subscription that `hold` returns for the latest value. It is replaced when `key` changes: the new one is
-  /// made before the old one ends, so that what both keep running does not stop.
+  /// Holds the subscription that `hold` returns for the latest value, and replaces it when `key` changes. The new
+  /// subscription is made before the old one ends, so a source that both keep running does not stop.
   ///
   /// ```swift
   /// let lease = boards.holdLatest(by: \.receivers, as: holders) { $0.receivers.lease(as: holders) }

@@ -64,7 +64,7 @@ public final class I2CSerialPort: SerialPort {
     /// The timer.
     var descriptor = clinux_timerfd()
 
-    /// Makes the timer readable at an instant, and not before.
+    /// Sets the timer, which is readable from this instant on.
     func arm(_ instant: MonotonicInstant) { _ = clinux_timerfd_arm(descriptor, instant.nanoseconds, 0) }
   }
 

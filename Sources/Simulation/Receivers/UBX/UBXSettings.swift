@@ -98,20 +98,20 @@ enum UBXKey {
     }
   }
 
-  /// The key under which a setting that a program names is kept. The settings of the connected port are kept as those
-  /// of UART 1.
+  /// The key under which the simulation keeps a setting. It keeps the settings of the connected port as those of UART
+  /// 1.
   static func kept(_ key: UInt32, isOnI2C: Bool) -> UInt32 {
     guard isOnI2C, key & 0xFFFF != 0xFFFF else { return key }
     switch key >> 16 {
     case 0x2091: return key + 1
     case 0x1071, 0x1072: return key + 0x2_0000
-    // Nothing can be seen of the UART.
+    // A host on I2C cannot observe the UART, so its settings are not kept.
     case 0x1073, 0x1074: return 0
     default: return key
     }
   }
 
-  /// The key with which a kept setting is sent.
+  /// The key in messages to the host for a setting that is kept under this key.
   static func sent(_ key: UInt32, isOnI2C: Bool) -> UInt32 {
     guard isOnI2C else { return key }
     switch key >> 16 {
