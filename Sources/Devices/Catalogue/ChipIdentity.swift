@@ -11,7 +11,8 @@ public struct ChipIdentity: Sendable {
   /// registers, which `test` identifies.
   public var values: [[UInt8]]
   private let test: Test?
-  /// The evidence for a chip without identity registers, to show, for example `its checksum`; `nil` for other chips.
+  /// The property by which a chip without identity registers is recognised, as messages name it, for example `its
+  /// checksum`; `nil` for other chips.
   public let toldBy: String?
 
   /// The check for a chip without identity registers.
@@ -31,7 +32,7 @@ public struct ChipIdentity: Sendable {
 
   /// - Parameters:
   ///   - register: the first register to read
-  ///   - toldBy: the evidence for the chip, to show, for example `its checksum`
+  ///   - toldBy: the property by which the chip is recognised, as messages name it, for example `its checksum`
   ///   - test: the check, which only reads
   init(register: UInt8, toldBy: String, test: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Bool) {
     self.register = register

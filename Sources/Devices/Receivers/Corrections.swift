@@ -17,7 +17,7 @@ public final class CorrectionQueue: Sendable {
   }
 
   private let state = Guarded(State())
-  /// Raised with each message.
+  /// A signal that is raised for each message, so that the reader's thread wakes and writes it.
   let signal = WakeSignal()
 
   public init() {}

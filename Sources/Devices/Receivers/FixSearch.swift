@@ -30,7 +30,7 @@ public struct FixSearch: Equatable, Sendable {
 
   /// The time without bytes after which the line is silent. A receiver reports at least once a second.
   static let silenceLimit = Duration.seconds(5)
-  /// The time after which bytes without a sentence count as noise, at the only speed at which the hub listens.
+  /// The time after which bytes without a sentence count as noise, if the hub listens at a single speed.
   static let noiseLimit = Duration.seconds(5)
   /// The same time while the hub tries all usual speeds. One round takes longer, but this time is enough to suspect that
   /// none is right.
@@ -39,7 +39,7 @@ public struct FixSearch: Equatable, Sendable {
   static let listLifetime = Duration.seconds(12)
   /// The time that a receiver may take before it lists satellites.
   static let listPatience = Duration.seconds(5)
-  /// The number of bytes from which noise is reported. Fewer bytes may be a spike on an open line.
+  /// Noise is reported if at least this number of bytes has arrived. Fewer bytes may be a spike on an open line.
   static let leastNoise = 16
   /// The number of satellites that a position in space needs.
   static let leastSatellites = 4

@@ -8,7 +8,7 @@ import MonotonicTime
 /// While a client has the right to write, the hub sends the receiver nothing of its own, so that no command of the hub
 /// comes between two parts of a client's message. `ReceiverSession.relay` writes the bytes.
 public final class ReceiverBridge: Sendable {
-  /// The number of waiting bytes from which the client must wait.
+  /// If this number of bytes waits, the client must stop sending until there is room.
   static let mostWaiting = 8192
   /// How long bytes wait if the receiver takes none. It is longer than the pause after a failure, and the search for the
   /// receiver's speed.
@@ -43,7 +43,8 @@ public final class ReceiverBridge: Sendable {
   private let state = Guarded(State())
   private let clock: any MonotonicTimeSource
   private let alarm: Alarm
-  /// Raised when a client gets or gives up the right to write, and with its bytes.
+  /// A signal that wakes the reader's thread. It is raised when a client gets or gives up the right to write, and when
+  /// it sends bytes.
   let signal: WakeSignal
 
   /// - Parameter corrections: the corrections for the same receiver, which wake the same thread
@@ -117,10 +118,10 @@ public final class ReceiverBridge: Sendable {
   /// Whether bytes wait for the receiver.
   public var hasWaiting: Bool { waitingCount > 0 }
 
-  /// Takes the right to write back. Bytes that still wait are written, if the receiver is read.
+  /// Ends the client's right to write. Bytes that still wait are written, if the receiver is read.
   ///
-  /// - Parameter settled: called when the hub has found the receiver again, with what the client has changed, or when it
-  ///   no longer looks for it
+  /// - Parameter settled: called when the hub has found the receiver again, after which it knows what the client has
+  ///   changed, or when it no longer looks for the receiver
   public func release(settled: (@Sendable () -> Void)? = nil) {
     let now = clock.now
     let isSettled = state.withLock { state in

@@ -110,7 +110,8 @@ public final class ReceiverSession {
     }
     let first = memory.present.firstSpeed
     try setUp(channel, wokenFrom: wokenFrom, foundAt: found)
-    // If the client has not changed the speed, the receiver's speed without settings may still be another one.
+    // If the client has not changed the speed, it may have left the receiver's settings too. The speed to which the
+    // receiver returns when it loses its settings may then be another one, so restore the known value.
     if found == relayedAt, let first { memory.present.firstSpeed = first }
     relayedAt = nil
     memory.present.lastSpeed = channel.speed

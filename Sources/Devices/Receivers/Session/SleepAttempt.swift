@@ -3,7 +3,7 @@ import MonotonicTime
 
 /// Puts a receiver to sleep outside a session, when only its configuration is known.
 public struct SleepAttempt {
-  /// The number of bytes from which noise counts. Opening a line may produce one or two bytes.
+  /// Fewer bytes than this do not count as noise, because opening a line may produce one or two.
   private static let leastNoise = 16
 
   private let configuration: ReceiverConfiguration
