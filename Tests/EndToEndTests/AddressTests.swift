@@ -40,7 +40,7 @@ import Testing
     let policy = Program(["check", "--device-policy", hub.boardFile])
     policy.wait()
     #expect(policy.standardOutput.contains("IPAddressAllow=192.0.2.0/24"))
-    // One address less: clients of the others notice nothing.
+    // One address is removed. Clients at the other addresses notice nothing.
     let client = WireClient(port: gpsd)
     client.send("?WATCH={\"enable\":true,\"json\":true};")
     #expect(client.receives("\"mode\":3"))

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What other machines find by mDNS, through Debian's Avahi on the test's own bus.
+/// The services that other machines find by mDNS, through Debian's Avahi on the test's own bus.
 @Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
 struct AnnouncementTests {
   private let temporary = TemporaryFolder("avahi")
@@ -49,7 +49,7 @@ struct AnnouncementTests {
     return daemon
   }
 
-  /// What a machine on the network finds.
+  /// The services of a type that a machine on the network finds.
   private func services(_ type: String) -> String {
     let browse = Program(["-rpt", type], path: "/usr/bin/avahi-browse", environment: environment)
     browse.wait()

@@ -9,7 +9,8 @@ import Testing
 @Suite(.serialized, .sharesFixtures, .timeLimit(.minutes(10))) struct AntimeridianTests {
   private let temporary = TemporaryFolder("antimeridian")
 
-  /// Twenty positions five seconds apart, from 179.9985° E over the antimeridian to the east; the last one was two minutes ago.
+  /// Records twenty positions five seconds apart, from 179.9985° E eastwards over the antimeridian. The last one is two
+  /// minutes old.
   private func record() throws -> String {
     let path = "\(temporary.path)/sensorhub-20200101T000000Z-001.mcap"
     var writer = try MCAPWriter(MCAPFileSink(path: path), chunkByteCount: 20_000)
@@ -29,7 +30,7 @@ import Testing
     return path
   }
 
-  /// The label of a page's map scale from now on.
+  /// Makes the page keep the label of its map scale in `window.scaleText` from now on.
   private func noteScale(_ browser: Browser) throws {
     try browser.run(
       """
@@ -45,7 +46,7 @@ import Testing
   @Test func `the page shows a recorded track across the antimeridian correctly`() throws {
     _ = try record()
     let port = SocketClient.freePort()
-    // Without a receiver: the map shows only recorded data.
+    // The board has no receiver, so the map shows only recorded data.
     let hub = HubProcess(
       board: """
         { name: "test", devices: { imu: { driver: "mpu-6050", bus: "simulated/i2c" } }, http: { port: \(port) },

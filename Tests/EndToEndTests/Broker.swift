@@ -16,7 +16,7 @@ final class Broker {
   /// - Parameters:
   ///   - settings: lines for its configuration that replace the admission of all clients, given the folder for its
   ///     files
-  ///   - access: options for its clients, given the same
+  ///   - access: options for its clients, given the same folder
   init(
     _ settings: (_ folder: String) -> String = { _ in "allow_anonymous true" },
     access: (String) -> [String] = { _ in [] }
@@ -70,7 +70,7 @@ final class Broker {
     return client.wait() == 0
   }
 
-  /// A subscriber; each message is a line, the topic and a blank before it.
+  /// A subscriber. It prints each message as a line: the topic, a blank and the message.
   func listen(_ topics: [String], _ options: [String] = []) -> Program {
     Program(
       ["-V", "5", "-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-v"] + topics.flatMap { ["-t", $0] } + access
@@ -139,7 +139,7 @@ final class Broker {
   /// - Parameter filter: with `+` or `#` for many topics
   func allRetained(_ filter: String) -> [String] {
     hasEnd = hasEnd || publish(Broker.end, "end")
-    // Those of the first subscription come before that of the second.
+    // The retained messages of the first subscription come before the one of the second.
     let listener = listen([filter, Broker.end])
     _ = listener.prints("\(Broker.end) end\n")
     listener.send(SIGTERM)

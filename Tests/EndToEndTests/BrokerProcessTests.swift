@@ -43,7 +43,7 @@ import Testing
     #expect(ProcessEnd.wait(for: joined))
     // The broker published the will: the process did not disconnect.
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
-    // A process that waits for a network sees nothing else.
+    // A process that waits for the network notices only the end of its hub.
     broker.stop()
     let wall = FullListener(port: broker.port)
     let other = self.hub()

@@ -10,7 +10,8 @@ extension Browser {
       "Emulation.setEmulatedMedia", #"{"features": [{"name": "prefers-color-scheme", "value": "\#(scheme)"}]}"#)
   }
 
-  /// The page must not need scrolling: nobody scrolls a screen on a wall, or a phone sideways.
+  /// The page must not need scrolling, because a screen on a wall cannot be scrolled, and people do not scroll a phone
+  /// sideways.
   ///
   /// - Parameters:
   ///   - name: the name of the saved pictures, with `WIDTH` for the width

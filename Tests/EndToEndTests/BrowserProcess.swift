@@ -11,7 +11,7 @@ final class BrowserProcess: Sendable {
   /// The folder for its profile, which it leaves behind.
   private let folder: TemporaryFolder
   private let port: UInt16
-  /// The path of all commands.
+  /// The path of the session, with which the path of each command begins.
   private let session: String
 
   /// An error for a driver that does not answer, or answers with something unexpected.
@@ -71,7 +71,7 @@ final class BrowserProcess: Sendable {
 
   /// Sends a command without a result.
   func command(_ path: String, _ body: String) throws {
-    // Most of them answer with null, which only this type accepts.
+    // Most commands answer with null, which only this type accepts.
     let _: Nothing? = try call("POST", path, body)
   }
 

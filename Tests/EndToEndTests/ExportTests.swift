@@ -209,7 +209,7 @@ struct ExportTests {
       }
     }
     #expect(worst <= tolerance * 1.001, "\(worst)")
-    // The tolerance is used: without need, no point is kept.
+    // The export uses the tolerance: it leaves out every point that the line does not need.
     #expect(worst > tolerance / 20, "\(worst)")
   }
 

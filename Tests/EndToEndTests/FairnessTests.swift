@@ -4,7 +4,7 @@ import MonotonicTime
 import TestSupport
 import Testing
 
-/// What one client can take away from the others, which is nothing.
+/// No client can take anything away from the other clients.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct FairnessTests {
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()

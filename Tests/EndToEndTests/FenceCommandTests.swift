@@ -96,7 +96,7 @@ import Testing
       script.messages.waits { $0.contains { $0.topic == "sensorhub/boat/fences" && $0.payload.contains("anchor") } })
     #expect(hub.stop() == 0)
     let next = HubProcess(board: board, environment: ["STATE_DIRECTORY=\(folder.path)"])
-    // Once the next hub has subscribed, too.
+    // Send the next command only after the next hub has subscribed too.
     #expect(script.subscriptions.waits { $0.count { $0 == "sensorhub/boat/command/+/+/fence" } == 2 })
     script.send(#"{"removeFence": "anchor"}"#, on: command)
     #expect(script.messages.waits { _ in answers().count == 2 })

@@ -51,8 +51,9 @@ import Testing
       if lines.count(where: { $0.hasPrefix("{\"class\":\"TPV\"") }) > 1 { lateLooks += 1 }
     }
 
-    /// The number of looks for something that an idle machine shows within fewer. A look keeps the first of several
-    /// epochs, so a late one may miss the one in which the satellites come first: two more are allowed for each.
+    /// The number of looks in which the client must have seen something. An idle machine needs at most `count`. A late
+    /// look finds several epochs and keeps only the first line, so it may miss the epoch whose satellites come first.
+    /// Two more looks are allowed for each late one.
     func allowed(_ count: Int) -> Int { count + 2 * lateLooks }
   }
 

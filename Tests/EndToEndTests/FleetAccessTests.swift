@@ -136,7 +136,7 @@ import Testing
     HubProcess.write((try? Files.bytes(of: broker.folder + "/ours.crt")) ?? [], to: broker.folder + "/theirs.crt")
     #expect(
       hub.logs("joined \(address) as 'boat'"), "\(hub.program.standardError)")
-    // It is logged as soon as the broker has answered, and the permitted topics follow.
+    // The hub logs that it has joined as soon as the broker has answered. The status follows.
     #expect(broker.retains("online", on: "sensorhub/boat/status"))
     broker.publish("sensorhub/boat/interest/phone/attitude", "{}")
     #expect(hub.shows("imu", "tracking"))

@@ -100,7 +100,8 @@ import Testing
     #expect(hears(first), "\(first.text)")
     let second = open(names.joined(separator: ","))
     #expect(hears(second), "\(second.text)")
-    // The first of them has waited while fifteen more were requested. It is complete once its line has an end.
+    // The event of the first hub has waited while fifteen more hubs were requested. It is complete once its line has an
+    // end.
     var event: Substring = ""
     let isWhole = eventually {
       let lines = second.text.split(whereSeparator: \.isNewline)
@@ -231,7 +232,7 @@ import Testing
       ("buoy/status", "online"), ("buoy/fences", fences),
       ("buoy/health", #"{"class":"HEALTH","board":"b","page":"http://buoy.example:8080/"}"#),
       ("blind/status", "online"), ("blind/fences", #"{"fences":{"anchor":{"state":"unknown","event":"lost"}}}"#),
-      // Anybody may write to these topics.
+      // Any client may write to these topics.
       ("liar/status", "online"), ("liar/fences", #"{"fences":{"anchor":7}}"#),
       ("liar/health", #"{"class":"HEALTH","page":"javascript:alert(1)"}"#),
     ] {

@@ -179,7 +179,7 @@ import Testing
       restartBroker(of: hub)
       #expect(gets((numbers().max() ?? 0) + 20), "\(hub.program.standardError)")
     }
-    // Each number comes at least once, with others between them, and in order if it comes once.
+    // Each number comes at least once. A repeated message may come between others.
     let last = numbers().max() ?? 0
     #expect((1...last).allSatisfy(gets), "\(Set(1...last).subtracting(numbers()).sorted())")
     #expect(hub.devicesNow["imu"].wakes == 1)
@@ -236,7 +236,7 @@ import Testing
     #expect(eventually { hub.devicesNow["imu"].wakes == 1 })
     #expect(hub.comesToRest())
     #expect(broker.retains(nil, on: "\(FleetTests.interest)/a/attitude"))
-    // A broker counts whole seconds, so of one second nothing may be left when the message reaches the hub.
+    // A broker counts whole seconds. An expiry of one second may therefore have ended when the message reaches the hub.
     broker.publish("\(FleetTests.interest)/b/attitude", "{}", ["-D", "PUBLISH", "message-expiry-interval", "5"])
     #expect(eventually { hub.devicesNow["imu"].wakes == 2 })
     #expect(hub.comesToRest())
@@ -454,7 +454,7 @@ import Testing
     wall.end()
     broker.start()
     #expect(hub.logs("joined \(broker.address) as 'barge'"), "\(hub.program.standardError)")
-    // It is logged as soon as the broker has answered, and the permitted topics follow.
+    // The hub logs that it has joined as soon as the broker has answered. The status follows.
     #expect(broker.retains("online", on: "sensorhub/barge/status"))
     #expect(broker.retained("sensorhub/ship/status") == nil)
     #expect(hub.stop() == 0)
@@ -574,7 +574,7 @@ import Testing
     reload(hub, fences(["port", "quay"]))
     #expect(listener.prints(#""fence_buoy":{"platform":"sensor"}"#))
     #expect(eventually { broker.retained(topic)?.contains("fence_buoy") == false })
-    // The parts that were removed before the next run.
+    // The next run also removes the parts that the board file lost while no hub ran.
     #expect(hub.stop() == 0)
     HubProcess.write(HubProcess.simulatedBoard(fences(["port"])), to: hub.boardFile)
     let folder = hub.boardFile.dropLast("/board.json5".count)
@@ -598,7 +598,7 @@ import Testing
     #expect(broker.retains("online", on: "sensorhub/boat/status"))
     reload(hub, section("ship"))
     #expect(broker.retains("online", on: "sensorhub/ship/status"), "\(hub.program.standardError)")
-    // By then the hub has received the other's state.
+    // The answer to this request shows that the hub has received the other hub's status.
     broker.publish("sensorhub/ship/interest/phone/attitude", "{}")
     #expect(hub.shows("imu", "tracking"))
     #expect(broker.retained("sensorhub/boat/status") == "online")

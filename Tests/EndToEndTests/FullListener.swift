@@ -31,7 +31,7 @@ final class FullListener {
         }
       }
     }
-    // Clients that found no room would get in later.
+    // Close the clients that found no room. Otherwise they would take the room that becomes free later.
     _ = eventually { FullListener.unanswered(port) > 0 }
     for filler in descriptors.dropFirst() where !FullListener.isConnected(filler) {
       close(filler)

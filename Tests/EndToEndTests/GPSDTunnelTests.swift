@@ -9,7 +9,7 @@ import Testing
 
 @testable import Outputs
 
-/// What the gpsd protocol and the fused sentences state in a tunnel.
+/// The reports of the gpsd protocol and the fused sentences in a tunnel.
 @Suite(.timeLimit(.minutes(10))) struct GPSDTunnelTests {
   struct Report: Decodable {
     var `class`: String

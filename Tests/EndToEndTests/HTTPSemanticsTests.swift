@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What RFC 9110 says of methods, paths, conditions and encodings.
+/// Methods, paths, conditions and encodings as RFC 9110 defines them.
 @Suite(.sharesFixtures, .timeLimit(.minutes(10))) struct HTTPSemanticsTests {
   private let port: UInt16
   /// No test wakes its inertial sensor.
@@ -91,8 +91,8 @@ import Testing
     let seldom = SocketClient(port: port)
     seldom.send("GET /events?rate=0.2 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(eventually { skies(often) > 0 && skies(seldom) > 0 })
-    // Seconds, by the receiver's own clock: one in five, and the first. The earlier client has all those of the other's
-    // time.
+    // A list of satellites comes each second by the receiver's own clock. The client with the low rate gets the first
+    // list and then one in five. The other client connected earlier, so it has a list for each second of that time.
     let before = skies(often)
     #expect(eventually { skies(often) > before + 5 })
     let count = skies(seldom)

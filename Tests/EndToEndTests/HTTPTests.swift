@@ -170,8 +170,8 @@ import Testing
 extension SocketClient {
   /// The identifiers of the events that have come, in their order: nanoseconds of the monotonic clock.
   fileprivate var states: [Int] {
-    // As text: a debug build takes a hundred times as long for bytes. Chunks end with two characters that are one in
-    // text.
+    // Split the text and not the bytes, because a debug build takes a hundred times as long for bytes. In text, the two
+    // characters at the end of a chunk are one character.
     let whole = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).dropLast()
     return whole.filter { $0.hasPrefix("id: ") }.compactMap { Int($0.dropFirst(4)) }
   }

@@ -104,7 +104,7 @@ struct HubProcessTests {
     let power = { (chip: String) in
       "power: { switch: \"gpio\", chip: \"\(chip)\", line: \"mag-power\", lingerSeconds: 0 }"
     }
-    // A missing port, bus and GPIO chip, and an address without a chip.
+    // The board names a port, a bus and a GPIO chip that are missing, and an address without a chip.
     let board = """
       { name: "failing", devices: {
         gps: { driver: "nmea", port: "/dev/ttyUSB98", speed: 9600 }, air: { driver: "bme280", bus: "/dev/i2c-98" },

@@ -1,5 +1,5 @@
-/// The paths of all values of a JSON object, such as `position.lat` or `energyByClient.run.payer`: members of objects in a list are named like
-/// those of one object.
+/// The paths of all values of a JSON object, such as `position.lat` or `energyByClient.run.payer`. Members of the
+/// objects in a list are named like those of a single object.
 struct JSONPaths: Decodable {
   private struct Key: CodingKey {
     let stringValue: String
@@ -9,7 +9,7 @@ struct JSONPaths: Decodable {
     init?(intValue: Int) { nil }
   }
 
-  /// Empty for a value that is no object and has none.
+  /// The paths; empty for a value without members, such as a number.
   private(set) var paths: Set<String> = []
 
   init(from decoder: any Decoder) throws {
@@ -28,7 +28,8 @@ struct JSONPaths: Decodable {
     }
   }
 
-  /// Those that have no row. A row may end with a member whose own members are not described, and `*` stands for any name.
+  /// The paths that no row describes. A row may end with a member whose own members have no rows; `*` in a row stands
+  /// for any name.
   func without(rows: Set<String>) -> [String] {
     let plain = Set(rows.map { $0.replacing("[]", with: "") })
     return paths.filter { !JSONPaths.isListed($0, in: plain) }.sorted()

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Receivers on the network: Debian's gpsd, and what the program says about network sources.
+/// Receivers on the network: Debian's gpsd, and the program's messages about network sources.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct NetworkReceiverTests {
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()

@@ -3,7 +3,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// What other users of the same machine can do to a hub and its clients, tested with a second user.
+/// The effects that other users of the same machine can have on a hub and its clients, tested with a second user.
 @Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
 final class OtherUsersTests {
   private let temporary = TemporaryFolder("users")

@@ -64,7 +64,7 @@ import Testing
     let joined = clients.compactMap(\.positions.first).max() ?? ""
     #expect(clients[0].reads { clients[0].positions.count { $0 > joined } > 20 })
     let times = clients[0].positions.filter { $0 > joined }
-    // A client has all of them once it has the last.
+    // A client has all positions once it has the last one.
     for client in clients {
       #expect(client.receives(times.last ?? "") && client.reads { Set(client.positions).isSuperset(of: times) })
     }

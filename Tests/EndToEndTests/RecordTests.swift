@@ -130,7 +130,7 @@ import Testing
     let others = (0..<3).map { _ in SocketClient(path: socket(hub)) }
     for other in others {
       other.send("{\"wakes\": false}\n")
-      // The beginning of a file.
+      // The answer is the beginning of a recording.
       #expect(other.receives("MCAP0"))
     }
     let fifth = Program(["record", "--socket", hub.socket, "--output", folder + "/fifth.mcap", "--for", "1"])

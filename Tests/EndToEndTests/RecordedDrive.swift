@@ -67,7 +67,7 @@ final class RecordedDrive {
     Array("$GPTXT,\(receiver),\(second)*00\r\n".utf8)
   }
 
-  /// The output of a state's report at half a second; the position is that old.
+  /// The JSON of the state at a number of half seconds. Its position was measured at the last whole second.
   private static func state(_ halfSecond: Int) -> [UInt8] {
     let second = halfSecond / 2
     let at = MonotonicInstant(nanoseconds: Int64(halfSecond + 200) * 500_000_000)

@@ -13,7 +13,8 @@ struct ReferenceChapter {
     lines = text.split(separator: "\n", omittingEmptySubsequences: false)
   }
 
-  /// The cells of each row below a heading, including those below its subheadings; an empty heading stands for the whole chapter.
+  /// The cells of each row below a heading, including the rows below its subheadings. An empty heading stands for the
+  /// whole chapter.
   func rows(_ heading: String = "") -> [[String]] {
     section(heading).filter { $0.hasPrefix("| ") }.map { line in
       let cells = line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast()

@@ -143,7 +143,8 @@ import Testing
     client.send("?WATCH={\"enable\":true,\"json\":true,\"attitudeRate\":5};")
     for kind in ["TPV", "SKY", "ATT", "IMU"] { #expect(client.receives("\"class\":\"\(kind)\"")) }
     #expect(client.receives("\"mode\":3"))
-    // The last line may not be whole yet, and is not read. The answer to the second request shows that the first is.
+    // The last line may be incomplete, so it is not read. The second of two invalid requests is answered after the poll
+    // and the first one, so its answer shows that these lines are complete.
     client.send("?POLL;?NONSENSE;?NONSENSE;")
     #expect(client.receives { $0.ranges(of: "\"class\":\"ERROR\"").count == 2 })
     var seen: Set<String> = []

@@ -48,12 +48,13 @@ import Testing
   }
 
   @Test func `eleven hundred event streams still leave room for short requests`() {
-    // All places count alike, whatever the request. With each of a thousand clients that keep devices awake, the energy per client
-    // of all others are divided anew, which takes half a minute of a processor.
+    // All slots count alike, whatever the request. Most of these clients request only fences, because each further
+    // client that keeps devices awake divides the energy among all clients again. With a thousand of them, that takes a
+    // processor half a minute.
     var streams = StreamLimitTests.streams(64, of: port)
     defer { for descriptor in streams { close(descriptor) } }
-    // The others come in groups, each once the one before is served: of clients that come at once, some would make room
-    // for others before a busy hub has read their requests.
+    // The other clients come in groups, each after the previous group is served. If all came at once, a busy hub would
+    // close some of them to make room before it has read their requests.
     #expect(StreamLimitTests.refusedCount(streams) == 0)
     while streams.count < 1115 {
       let known = streams.count
@@ -70,7 +71,7 @@ import Testing
     #expect(late.head.contains("Content-Type: application/json") && late.body.contains("1024 event streams"))
     #expect(value("output_refused_clients_total{output=\"events\"}") == 1115 - 1024 + 1)
     #expect(hub.logs("event streams are refused") && count("event streams are refused") == 1)
-    // A released place is available to others.
+    // A released slot is available to other clients.
     shutdown(streams[0], Int32(SHUT_RDWR))
     #expect(eventually { value("output_clients{output=\"events\"}") == 1023 })
     let next = SocketClient(port: port)
@@ -100,8 +101,8 @@ import Testing
     #expect(get("/healthz").body == "ok\n")
     #expect(eventually { value("output_refused_clients_total{output=\"http\"}") >= 1300 - 1088 })
     #expect(hub.logs("it closes idle ones"))
-    // Once for all of them, and again if there was room because clients without a request had to leave after half a
-    // minute.
+    // The hub logs one line for all closed connections. Clients without a request must leave after half a minute; if
+    // that has made room, another line may follow.
     #expect(count("it closes idle ones") <= 1 + Int((MonotonicClock().now - begun) / Duration.seconds(30)))
     let stream = SocketClient(port: port)
     stream.send("GET /events?rate=10 HTTP/1.1\r\nHost: localhost\r\n\r\n")
