@@ -11,8 +11,6 @@ struct BoardProblemsTests {
     try Board(json5: Array("{ name: 'x', \(sections) }".utf8), file: "board")
   }
 
-  /// The problems have one line per conflicting device. With one line per pair, and an access to the disk for each, a
-  /// long board file took minutes.
   @Test func `a board with simulated devices must not put this machine to sleep`() throws {
     func problems(_ port: String) throws -> [BoardProblem] {
       let text = """
@@ -26,6 +24,8 @@ struct BoardProblemsTests {
     #expect(problem.key == "sleep" && problem.text.contains("simulated devices, such as 'gps'"))
   }
 
+  /// With one report for each pair of devices, and an access to the disk for each, the check of a long board file took
+  /// minutes.
   @Test func `each device that conflicts with an earlier one is reported once`() throws {
     let devices = (0..<200).map { index in
       """

@@ -208,7 +208,7 @@ import Testing
       #expect(text.hasPrefix("{\"class\":\"POLL\"") && text.contains("\"active\":1,"), "\(text)")
       #expect(times.count > 1 && times[0] >= times[1], "\(text)")
       #expect(text.contains("\"mode\":3"))
-      // The fused object, with everything that the other has.
+      // The poll has the fused object, with the same members as the object of the watch.
       for member in [
         "\"ecefx\":", "\"epx\":", "\"eps\":", "\"epc\":", "\"sep\":", "\"magvar\":", "\"device\":\"simulated/gps\"",
       ] {
@@ -261,8 +261,8 @@ import Testing
   }
 
   @Test func `a client receives each epoch once, however many others come and go`() async throws {
-    // Of the receiver alone: with an IMU a position is of its newest sample, which may be the same in two epochs on a
-    // machine that is held up for as long.
+    // The client requests only the position of the receiver. With an IMU, a position has the time of the newest sample,
+    // and two epochs may have the same one on a machine that was busy in between.
     let hub = try ServedHub(
       "gpsd: { port: \(gpsd), parts: [\"position\"] }, nmea: { port: \(nmea) }", on: quickHardware)
     let plotter = WireClient(port: nmea)

@@ -102,7 +102,7 @@ struct HookAlarmsTests {
     var alarms = HookAlarms()
     let before = alarms.mark(.shutdown, false, of: "meter")
     let attempts = [alarms.mark(.shutdown, true, of: "meter"), alarms.mark(.shutdown, true, of: "meter")]
-    // The next run of the hub.
+    // The next run of the hub starts with the reported troubles.
     var next = HookAlarms(raised: alarms.raised)
     let ends = [next.mark(.shutdown, false, of: "meter"), next.mark(.shutdown, false, of: "meter")]
     #expect(!before && attempts == [true, true] && ends == [true, false])

@@ -63,8 +63,8 @@ import Testing
   }
 
   @Test(arguments: [
-    // The child of a program that still runs, an orphan, and the child of an orphan; and a program without the hook's
-    // environment, which is started at once.
+    // The scripts start, in this order: the child of a program that still runs, an orphan, the child of an orphan, and
+    // a program without the environment of hooks, which the script starts at once.
     "setsid sh -c 'echo $$ > \"$0\"; exec sleep 1000' \"$1\" & wait",
     "setsid sh -c 'sleep 1000 & echo $! > \"$0\"' \"$1\" & sleep 1000",
     "setsid sh -c 'setsid sh -c \"sleep 1000; true\" & echo $! > \"$0\"; sleep 1000' \"$1\" & sleep 1000",

@@ -41,7 +41,7 @@ struct OneStateTests {
     #expect(woken.reduce(0, +) == 1 && sent.values.first?.attitude != nil)
     say(hour, "tablet")
     #expect(sent.values.count == 2 && sent.values.last?.attitude != nil)
-    // What the broker repeats after a connection is no new request, but what a viewer repeats is.
+    // A request that the broker repeats after a connection is not a new one, but a request that a viewer repeats is.
     say(hour, "tablet", again: true)
     #expect(sent.values.count == 2)
     say(hour, "tablet")

@@ -47,7 +47,7 @@ struct OvertakenTests {
     late.begin(rateHz: 1)
     let session = try #require(StateOutput(host: late.host).serve(client.connection))
     client.say(#"{"rateHz": 1, "parts": ["position", "pressure"]}"# + "\n", to: session)
-    // A client that sends no request for a moment gets everything. By now that has ended or had no effect.
+    // A client gets everything until it has sent a request. Wait until that subscription, if there was one, has ended.
     #expect(late.hub.waits { late.supplyHolders.isEmpty })
     late.report(7)
     late.overtake(duringWhat: {
