@@ -12,7 +12,7 @@ struct PowerBenchmark {
     case learned
     /// Ten seconds, the former value of the board files.
     case fixed
-    /// As long as a restart costs on average.
+    /// The average time of a hot start. Staying on for this time costs as much as the start.
     case classical
   }
 

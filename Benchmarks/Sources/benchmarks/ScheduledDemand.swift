@@ -44,16 +44,16 @@ struct ScheduledDemand: Sendable {
   /// The number of fixes; `nil` if it depends on the run.
   var fixCount: Int? { standing == nil ? period.map { Int(seconds / $0) + 1 } : nil }
 
-  /// The minimum energy in joules, given advance knowledge of the duration of each start. The receiver is woken so
-  /// early that the fix is ready when it is due, and switched off immediately afterwards. If staying on costs less,
-  /// it stays on until the next fix may be taken, which is as early as the schedule allows. A start that takes longer
-  /// costs as much as the schedule permits. If starts are short because the receiver has ephemerides, it also pays
-  /// for renewing them. `nil` if the fixes are not known in advance.
+  /// The minimum energy in joules of a policy that knows the duration of each start in advance; `nil` if the fixes are
+  /// not known in advance. The policy wakes the receiver early enough that the fix is ready when it is due, and
+  /// switches it off immediately afterwards. If staying on costs less, the receiver stays on until the next fix may be
+  /// taken, as early as the schedule allows. A start that takes longer than the schedule allows counts only for that
+  /// time. If starts are short because the receiver has ephemerides, the time to renew them counts too.
   func optimum(_ receiver: PowerReceiver) -> Double? {
     guard let schedule, let period, let fixCount else { return nil }
     let within = schedule.within.inSeconds
-    // The shortest seconds up to a fix that is taken when it is due, and up to one that is taken as early as
-    // permitted.
+    // The shortest time on, in seconds, up to a fix that is taken when it is due, and up to one that is taken as early
+    // as the schedule allows.
     var (late, early) = (0.0, Double.infinity)
     for index in 0..<fixCount {
       let start = min(startSeconds(ofFix: index, receiver), within)

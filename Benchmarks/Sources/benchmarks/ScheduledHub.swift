@@ -142,7 +142,7 @@ final class ScheduledHub {
 
   /// Waits until the hub's threads have finished their work at the present instant.
   private func settle() {
-    // It is unknown whether the motion detector is about to report.
+    // Wait for a moment, because the motion detector may be about to report, and nothing shows that.
     if demand.standing != nil { pause(seconds: 0.001) }
     wait { isSettled }
   }
