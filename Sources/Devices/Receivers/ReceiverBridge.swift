@@ -213,7 +213,7 @@ struct BridgeFeed {
     }
   }
 
-  /// Ends a message of which the client has sent only a part, so that the receiver does not take the hub's next command
+  /// Ends a message that the client has sent only in part, so that the receiver does not take the hub's next command
   /// for the rest of it. Does not wait for a line that accepts nothing.
   func endMessage(on port: any SerialPort) throws(HardwareError) {
     let filler = end.filler

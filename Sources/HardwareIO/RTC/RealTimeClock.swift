@@ -6,7 +6,7 @@ import Glibc
 /// Its date may differ from the system clock's, for example by a time zone. All instants are seconds since 1970 by the
 /// clock's own date.
 public protocol WakeClock: Sendable {
-  /// Why the clock cannot wake the machine; `nil` if it can, as far as that shows without a change.
+  /// Why the clock cannot wake the machine; `nil` if it can, or if that is unknown before the alarm is set.
   var problem: WakeClockError? { get }
   /// The clock's date.
   func now() throws(WakeClockError) -> Int64

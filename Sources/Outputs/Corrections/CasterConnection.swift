@@ -152,7 +152,7 @@ struct CasterConnection: ~Copyable {
     }
   }
 
-  /// Sends what the socket accepts without waiting. An error has no consequence.
+  /// Sends as many bytes as the socket accepts, and does not wait. An error has no consequence.
   private borrowing func send(now bytes: [UInt8]) {
     if bytes.isEmpty { return }
     _ = bytes.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }

@@ -34,7 +34,7 @@ struct GPSDStreams: Equatable {
   enum Positions: Equatable {
     /// The fused states. The attitude follows each position, unless it has a stream of its own.
     case states(includesAttitude: Bool)
-    /// One of several receivers.
+    /// The epochs of one of several receivers.
     case receiver(Receiver)
   }
 

@@ -156,8 +156,8 @@ final class EventStreams: Sendable {
 }
 
 /// The waiting events of one client of an event stream. If too many values wait, the oldest are dropped, because newer
-/// ones replace them. News, which no later event repeats, come before all values; more than `newsLimit` also drop their
-/// oldest.
+/// ones replace them. News, which no later event repeats, come before all values. If more than `newsLimit` news wait,
+/// the oldest of them are dropped.
 final class EventQueue: Sendable {
   static let usualValueLimit = 8
   private static let newsLimit = 256

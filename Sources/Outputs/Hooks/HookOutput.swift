@@ -179,7 +179,7 @@ public final class HookOutput: Service {
     }?.end()
   }
 
-  // MARK: What happens
+  // MARK: Events
 
   /// Checks the devices. Runs on the timer's thread.
   private func look(at monitors: [DeviceMonitor], _ alarm: Alarm) {

@@ -2,7 +2,7 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Announces the hub to Home Assistant, and removes what it had announced under an earlier name.
+/// Announces the hub to Home Assistant, and removes its announcement under an earlier name.
 final class HomeAssistantAnnouncement: Sendable {
   /// The delay before a renamed hub announces itself to Home Assistant. In this time the earlier name is removed,
   /// unless another hub uses it now.

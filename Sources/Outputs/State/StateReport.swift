@@ -79,7 +79,7 @@ public enum StateReport {
     json.endLine()
   }
 
-  /// Writes what the receiver reports about jamming and spoofing, and omits unknown values.
+  /// Writes the reports of the receiver about jamming and spoofing, and omits unknown values.
   private static func writeReception(_ reception: Reception, to json: inout JSONWriter) {
     if reception.jamming != .unknown {
       json.key("jamming")

@@ -198,7 +198,7 @@ public final class StreamServer: Service {
     }
   }
 
-  /// Logs what has changed about the ports.
+  /// Logs the changes of the ports.
   ///
   /// - Parameter said: the reports of the previous attempt, which are not repeated
   private func report(_ ports: StreamPorts, unless said: Set<String> = []) {

@@ -22,7 +22,7 @@ struct ProbedBoard {
   var receivers: [Receiver] = []
   var chips: [Chip] = []
 
-  /// Only the devices, to be added to an existing board file.
+  /// The text of the devices alone, to be added to an existing board file.
   var snippet: String {
     "devices: {\n" + devices.map { "    \($0.line),\n" }.joined() + "  },"
   }

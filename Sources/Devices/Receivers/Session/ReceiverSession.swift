@@ -232,7 +232,7 @@ public final class ReceiverSession {
         isSwitched: configuration.isSwitched && delegate.isSuppliedAlone))
   }
 
-  /// Reports what has changed.
+  /// Reports the changes of the trouble to the delegate.
   ///
   /// - Returns: the restart that is due
   @discardableResult
