@@ -24,7 +24,7 @@ import Testing
     text.split(separator: "\n").filter { $0.contains(part) }
   }
 
-  // MARK: Places
+  // MARK: Slots
 
   @Test func `eleven hundred connections of one idle machine lock out no other, and log one line`() {
     WireClient.allowCrowds()
@@ -127,7 +127,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  // MARK: Changes of mind
+  // MARK: Frequent requests
 
   @Test func `a client that switches its watch on and off in a loop floods neither the log nor the hub`() {
     let hub = HubProcess(board: board)

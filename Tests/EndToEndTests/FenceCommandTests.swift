@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  /// The first complete packet, and what follows its length.
+  /// The first complete packet, and its bytes after the length.
   private static func firstPacket(of bytes: [UInt8]) -> (packet: [UInt8], body: [UInt8])? {
     var (length, shift, index) = (0, 0, 1)
     while index < bytes.count, index < 5 {

@@ -39,7 +39,7 @@ import Testing
     var changes: [Change]
   }
 
-  /// A hub that can record, and what is recorded in its folder.
+  /// A hub that can record, and the recordings in its folder.
   private class Recorder {
     let port = SocketClient.freePort()
     let recorded: RecordedDrive

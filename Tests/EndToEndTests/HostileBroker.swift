@@ -53,7 +53,7 @@ enum HostileBroker {
     Packet(description: "nothing", isFirst: true, bytes: [0x20, 0]),
     Packet(description: "flags of the head", isFirst: true, bytes: [0x2f, 3, 0, 0, 0]),
     Packet(description: "flags of the answer", isFirst: true, bytes: [0x20, 3, 0xfe, 0, 0]),
-    Packet(description: "a reason that there is not", isFirst: true, bytes: [0x20, 3, 0, 0xff, 0]),
+    Packet(description: "an undefined reason", isFirst: true, bytes: [0x20, 3, 0, 0xff, 0]),
     Packet(description: "a session that was never begun", isFirst: true, bytes: [0x20, 3, 1, 0, 0]),
     Packet(description: "the answer of MQTT 3.1.1", isFirst: true, bytes: [0x20, 2, 0, 1]),
     Packet(
@@ -103,7 +103,7 @@ enum HostileBroker {
       description: "a payload that is said to be text and is not", bytes: publish(properties: [2, 1, 1], [0xff, 0xfe])),
     Packet(description: "properties longer than the packet", bytes: publish(properties: [0x7f])),
     Packet(description: "nothing", bytes: [0x30, 0]),
-    Packet(description: "half a megabyte to who takes 8 kB", bytes: publish([UInt8](repeating: 0x61, count: 1 << 19))),
+    Packet(description: "half a megabyte, beyond the limit", bytes: publish([UInt8](repeating: 0x61, count: 1 << 19))),
     Packet(description: "less than it says", bytes: [0x30, 0xff, 0xff, 0x03, 0, 1, 0x61, 0]),
   ]
 
@@ -120,7 +120,7 @@ enum HostileBroker {
     Packet(description: "SUBACK with flags", bytes: [0x9f, 4, 0, 1, 0, 0]),
     Packet(description: "PUBACK of nothing", bytes: [0x40, 2, 0xff, 0xff]),
     Packet(description: "PUBACK with identifier 0", bytes: [0x40, 2, 0, 0]),
-    Packet(description: "PUBACK with a reason that there is not", bytes: [0x40, 4, 0, 1, 0xfe, 0]),
+    Packet(description: "PUBACK with an undefined reason", bytes: [0x40, 4, 0, 1, 0xfe, 0]),
     Packet(description: "PUBACK with an unknown property", bytes: [0x40, 5, 0, 1, 0, 1, 0x7f]),
     Packet(description: "PUBACK that is cut off", bytes: [0x40, 1, 0]),
     Packet(description: "PUBREC of nothing", bytes: [0x50, 2, 0xff, 0xff]),
@@ -136,13 +136,13 @@ enum HostileBroker {
     Packet(description: "UNSUBACK that is cut off", bytes: [0xb0, 2, 0, 1]),
     Packet(description: "UNSUBACK with an unknown property", bytes: [0xb0, 5, 0, 1, 1, 0x7f, 0]),
     Packet(description: "PINGREQ", bytes: [0xc0, 0]),
-    Packet(description: "PINGRESP that nobody asked for, with something in it", bytes: [0xd0, 3, 1, 2, 3]),
-    Packet(description: "DISCONNECT with a reason that there is not", bytes: [0xe0, 1, 0x7b]),
+    Packet(description: "an unrequested PINGRESP with content", bytes: [0xd0, 3, 1, 2, 3]),
+    Packet(description: "DISCONNECT with an undefined reason", bytes: [0xe0, 1, 0x7b]),
     Packet(description: "DISCONNECT with an unknown property", bytes: [0xe0, 3, 0x8b, 1, 0x7f]),
     Packet(description: "DISCONNECT with flags", bytes: [0xef, 0]),
     Packet(
       description: "DISCONNECT with another server that is cut off", bytes: [0xe0, 6, 0x9d, 4, 0x1c, 0xff, 0xff, 0x61]),
-    Packet(description: "AUTH that nobody asked for", bytes: ScriptedBroker.packet(0xf0, [0x18, 4, 0x15, 0, 1, 0x61])),
+    Packet(description: "an unrequested AUTH", bytes: ScriptedBroker.packet(0xf0, [0x18, 4, 0x15, 0, 1, 0x61])),
     Packet(description: "AUTH with an unknown property", bytes: ScriptedBroker.packet(0xf0, [0, 1, 0x7f])),
     Packet(description: "AUTH with nothing", bytes: [0xf0, 0]),
     Packet(description: "packet type 0", bytes: [0x0f, 2, 1, 2]),

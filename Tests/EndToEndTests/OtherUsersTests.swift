@@ -142,7 +142,7 @@ final class OtherUsersTests {
     #expect(hub.stop() == 0)
   }
 
-  // MARK: What lasts
+  // MARK: Lasting changes
 
   @Test func `another user may watch but not calibrate, and is told which rights it takes`() throws {
     let hub = HubProcess(board: HubProcess.simulatedBoard(""))
@@ -211,7 +211,7 @@ final class OtherUsersTests {
     #expect(led.wait() == 65 && led.standardError.contains("is a link of user"), "\(led.standardError)")
   }
 
-  // MARK: Places
+  // MARK: Slots
 
   /// Sends requests to the web port as another user, `count` times; returns the answers with their numbers.
   private func ask(_ port: UInt16, _ path: String, _ count: Int = 1) -> (statuses: String, answer: String) {

@@ -51,7 +51,7 @@ import Testing
     #expect(abs(first.lat - 52.5) < 0.1)
 
     broker.stop()
-    // The other client records what was published in the meantime.
+    // The other client records the messages that were published in the meantime.
     let watch = Program(["watch", "--json", "--rate", "5", "--parts", "position", "--socket", hub.socket])
     var (from, to) = (Int.max, Int.min)
     let isLongEnough = watch.prints { _ in

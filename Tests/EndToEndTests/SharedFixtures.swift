@@ -2,8 +2,8 @@ import Guarding
 import TestSupport
 import Testing
 
-/// A trait of suites whose tests share what is slow to start. The first test that needs it makes it, and it ends with
-/// the suite.
+/// A trait of suites whose tests share programs that are slow to start. The first test that needs a program starts it,
+/// and it ends with the suite.
 struct SharedFixtures: SuiteTrait, TestScoping {
   /// The fixtures of the present suite.
   fileprivate final class Made: Sendable {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Outputs
 
-/// Whether the gpsd port and the sentences state what receivers on serial lines have sent. The test sends each epoch
-/// after the previous one has been reported.
+/// Whether the gpsd port and the sentences report the values that receivers on serial lines have sent. The test sends
+/// each epoch after the previous one has been reported.
 @Suite(.timeLimit(.minutes(10))) struct GPSDReceiverReportsTests {
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()

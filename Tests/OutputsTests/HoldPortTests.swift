@@ -88,7 +88,7 @@ import Testing
     let short = try hold("/devices/gps/hold?for=1")
     let other = try hold("/devices/gps/hold?for=600")
     #expect(Set([long.id, short.id, other.id]).count == 3)
-    // This hold ends after the short one, and its device with it.
+    // Wait until a hold that ends after the short one is over. Its device then switches off.
     _ = try hold("/devices/imu/hold?for=1")
     #expect(hub.shows("imu") { $0.power == .off && $0.wakes == 1 })
     #expect(try holds.count == 2)
@@ -113,7 +113,7 @@ import Testing
     #expect(prolonged.id == short.id && prolonged.seconds == 3600)
     #expect(try holds.count == 1 && (try holds.first.map { $0.seconds > 600 }) == true)
     #expect(post("/devices/gps/hold?hold=nonsense").status == 404)
-    // The original duration passes: this hold ends after it, and its device with it.
+    // Wait until the original duration is over. This hold ends after it, and its device then switches off.
     _ = try hold("/devices/imu/hold?for=3")
     #expect(hub.shows("imu") { $0.power == .off && $0.wakes == 1 })
     #expect(try hub.device("gps").power == .tracking && hub.device("gps").wakes == 1)

@@ -152,7 +152,7 @@ import Testing
       ])
   }
 
-  // MARK: What repeats
+  // MARK: Repeated lines
 
   @Test func `endless transitions are summarised, and a fault is always logged`() async {
     let (notebook, clock) = (Notebook(), ManualClock())

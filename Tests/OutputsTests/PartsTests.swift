@@ -70,12 +70,12 @@ import Testing
 
   @Test func `a client whose socket has a name may take longer than others to send its request`() async throws {
     let clock = MonotonicClock()
-    // A machine that was delayed for too long proves nothing.
+    // An attempt proves nothing if the machine was delayed for too long.
     let isProved = try await (0..<10).asyncContains {
       let (hub, other) = (try ServedHub(""), try ServedHub(""))
       let start = clock.now
       let client = WireClient(path: hub.path.state, isNamed: true)
-      // A client of another hub connects later and sends no request. Meanwhile it gets everything.
+      // A client of another hub connects later, and gets everything because it sends no request.
       let mute = WireClient(path: other.path.state)
       #expect(other.shows("gps", .settling, .acquiring, .tracking))
       client.send("{\"parts\": [\"attitude\"]}\n")

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Outputs
 
-/// The permits for standing requests: the shares of users, and the right to end requests.
+/// The slots for standing requests: the shares of users, and the right to end requests.
 @Suite(.timeLimit(.minutes(10)))
 struct SlotTests {
   private let mallory = SlotUser.account(1001)
@@ -30,7 +30,7 @@ struct SlotTests {
     #expect(refusal(mallory, 4, (mallory, 2)) != nil)
     #expect(refusal(alice, 4, (mallory, 2), (alice, 1)) != nil)
     #expect(refusal(.keeper, 4, (mallory, 2), (alice, 1)) == nil)
-    // All users of a broker are equal, so none of its permits are reserved for root.
+    // All users of a broker are equal, so none of its slots are reserved for root.
     #expect(refusal(.broker("alice"), 256, (.broker("mallory"), 128), (.broker(""), 100)) == nil)
     #expect(SlotUser(account: 0, own: 5) == .keeper && SlotUser(account: 5, own: 5) == .keeper)
     #expect(SlotUser(account: 6, own: 5) == .account(6))

@@ -17,12 +17,12 @@ struct StreamSlotsTests {
     }
     _ = try places.take(for: try address("192.168.1.8"))
     #expect(reports.withLock { $0 } == [.peer(greedy)])
-    // One permit is for one stream.
+    // One slot is for one stream.
     held.removeLast()
     let again = try places.take(for: greedy)
     #expect(throws: StreamSlots.Refusal.peer(greedy)) { try places.take(for: greedy) }
     #expect(reports.withLock { $0.count } == 1)
-    // Once the permits are free, the limit may be reported again.
+    // Once the slots are free, the limit may be reported again.
     held.removeAll()
     withExtendedLifetime(again) {}
     held = try (0..<StreamSlots.peerLimit - 1).map { _ in try places.take(for: greedy) }
