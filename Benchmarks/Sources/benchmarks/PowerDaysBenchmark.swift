@@ -1,7 +1,8 @@
 import Glibc
 
-/// Prints what a receiver and its board use in five different days: with a receiver that is always on, with gpsd, with
-/// a cron script, and with the hub. The hub is the whole one, on a simulated clock; the others are arithmetic.
+/// Prints the energy that a receiver and its board use in five different days: with a receiver that is always on, with
+/// gpsd, with a cron script, and with the hub. The hub is a whole one, on a simulated clock; the other figures are
+/// computed.
 struct PowerDaysBenchmark {
   /// The energy of a receiver on one day, milliwatt-hours.
   private struct Figures {
