@@ -32,7 +32,7 @@ final class Aggregator: Sendable {
     listening?.lifetime.end()
   }
 
-  /// Adds the latest epoch of each receiver that is awake, with which a run begins.
+  /// Adds the latest epoch of each awake receiver, at the beginning of a run.
   func takeLatest() { present.withLock { $0 }?.devices.takeLatest() }
 }
 

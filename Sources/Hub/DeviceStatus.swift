@@ -80,8 +80,9 @@ public struct DeviceStatus: Equatable, Sendable {
   public var measuredMilliwattHours = 0.0
   /// The energy per client; empty in `DeviceMonitor.changes`.
   public var energyByClient: [EnergyByClient.ClientEnergy] = []
-  /// The energy per client in the last 24 hours and the last seven days, across restarts of the hub.
+  /// The energy per client in the last 24 hours, across restarts of the hub.
   public var energyByClientOfDay: [EnergyByClient.ClientEnergy] = []
+  /// The energy per client in the last seven days, across restarts of the hub.
   public var energyByClientOfWeek: [EnergyByClient.ClientEnergy] = []
   /// The idle timeout and its reason; `nil` in `DeviceMonitor.changes`.
   public var idleTimeout: IdleTimeoutReport?

@@ -35,8 +35,8 @@ public final class Hub: Sendable {
   /// receiver, and before the first request for the time.
   public var lastPulse: Property<PulseStatus?> { latestPulse.readOnly }
   private let latestPulse = MutableProperty<PulseStatus?>(nil)
-  /// Boards are exchanged one after the other. Its rank stops a debug build in which a handler of `registry` exchanges
-  /// the board again, which would wait for itself.
+  /// Lets only one board be exchanged at a time. A handler of `registry` that exchanges the board again would wait for
+  /// itself; in a debug build, the rank of this lock stops the program instead.
   private let exchange = Guarded((), rank: .boardExchange)
   private let isOver = Guarded(false)
 

@@ -11,8 +11,8 @@ public final class BatteryMonitor: Sendable {
   public enum Event: Equatable, Sendable {
     /// The board must shut down, or would have to if the supply was not simulated. The text gives the reason.
     case shutDown(String, monitor: String, isReal: Bool)
-    /// A shutdown is not necessary, or not any more. It is sent after each refusal, and once at the beginning, because
-    /// the board may have been off.
+    /// A shutdown is not necessary, or no longer necessary. The monitor sends this if the battery recovers after a
+    /// shutdown was requested, and with its first decision, because the previous run may have shut the board down.
     case staysOn(monitor: String)
   }
 
@@ -26,7 +26,7 @@ public final class BatteryMonitor: Sendable {
     /// Identifies the watch, so that values of an earlier one are ignored.
     let number: Int
     var lease: Subscription?
-    /// The voltage of the last change of level.
+    /// The voltage at the last change of the level.
     var volts = 0.0
     var hasShutDown = false
   }
@@ -41,7 +41,7 @@ public final class BatteryMonitor: Sendable {
   /// A current into the battery counts from this voltage across the shunt, which is several times the offset of an
   /// INA219 (100 µV, data sheet SBOS448, "Electrical characteristics") or an INA226 (10 µV, SBOS547).
   static let chargingShuntVolts = -0.0005
-  /// An older sample is not the present voltage.
+  /// A sample that is older than this does not show the present voltage.
   private static let stale = Duration.seconds(5)
 
   static let holder = Holder("battery", purpose: .schedule)

@@ -28,17 +28,17 @@ public struct BatteryPolicy: Sendable {
 
   /// When to measure again.
   public enum Next: Equatable, Sendable {
-    /// Continue to measure. If no sample comes until then, call `missed`.
+    /// Continue to measure. Call `missed` if no sample has come by `until`.
     case sample(until: MonotonicInstant)
-    /// The monitor may sleep until then.
+    /// The monitor may sleep until this instant.
     case rest(until: MonotonicInstant)
   }
 
-  /// A direction of the voltage that has not lasted for `grace` yet.
+  /// A fall or a rise of the voltage beyond a limit that has not lasted for `grace` yet.
   private struct Trend {
     var isFall: Bool
     var since: MonotonicInstant
-    /// The rank that all samples since then permit.
+    /// The rank that applies if the trend lasts. All samples since `since` permit it.
     var rank: Int
   }
 
@@ -106,7 +106,7 @@ public struct BatteryPolicy: Sendable {
     }
     if mustShutDown, !isStarting(at: now), retryAt.map({ now >= $0 }) ?? true {
       effects.append(.shutDown(volts: volts))
-      // Until the caller reports a refusal, or the board is off.
+      // Do not request the shutdown with each sample until the caller has reported a refusal or the board is off.
       retryAt = now + pause
     }
     next = isDeciding ? .sample(until: now + BatteryPolicy.patience) : .rest(until: now + settings.every)
@@ -130,7 +130,7 @@ public struct BatteryPolicy: Sendable {
       self.trend = trend
       return nil
     }
-    // If the last samples are even further, that must last for `grace` too.
+    // If the last samples are even further beyond, they begin another trend, which must last for `grace` too.
     self.trend = target == trend.rank ? nil : Trend(isFall: isFall, since: now, rank: target)
     return trend.rank
   }

@@ -286,7 +286,8 @@ extension DeviceDescription {
   var busClocksPerSecond: Double? {
     guard let place, place.bus.hasPrefix("/dev/") else { return nil }
     return switch self {
-    // About 800 bytes an epoch, each with its acknowledge, and as much again for addresses and questions at 1 Hz.
+    // At 1 Hz the hub reads about 800 bytes a second, and addresses and requests add about as much. Each byte takes
+    // nine clock cycles, with its acknowledgement.
     case .receiver(let receiver): 9 * (1000 + 1000 * (receiver.settings.rateHz ?? 1))
     case .imu(let imu): imu.chip.busClocksPerSecond(rateHz: imu.rateHz, burstRateHz: imu.burstRateHz)
     case .magnetometer(let magnetometer): magnetometer.chip.busClocksPerSecond(rateHz: magnetometer.rateHz)

@@ -81,7 +81,7 @@ public struct CalibrationSession: Sendable {
     return "in \(Int(GyroscopeCalibrator.limitSeconds)) s the sensor was never still for ten seconds"
   }
 
-  /// What to do next, for people.
+  /// The next step, for people.
   public var instruction: String {
     switch calibrator {
     case .gyro(let inner) where inner.isMoving:

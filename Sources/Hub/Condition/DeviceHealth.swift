@@ -10,7 +10,7 @@ import MonotonicTime
 /// drawn only on request.
 public final class DeviceHealth: Sendable {
   private struct Failure {
-    /// When the first attempt failed after the device last worked.
+    /// When the first attempt failed since the device last worked.
     var since: MonotonicInstant
     var error: HardwareError
   }
@@ -22,8 +22,8 @@ public final class DeviceHealth: Sendable {
   }
 
   private struct State {
-    /// Since when a client has needed the device without getting a useful value; `nil` while the device works or is not
-    /// needed.
+    /// Since when a client has waited for a useful value of the device; `nil` while the device works or no client needs
+    /// it.
     var wantedSince: MonotonicInstant?
     /// Whether the line or the bus is open.
     var isOpen = false
@@ -35,7 +35,7 @@ public final class DeviceHealth: Sendable {
 
   /// The time within which a chip answers.
   private static let chipPatience = Duration.seconds(10)
-  /// The time that a receiver may take to its first fix before its owner is told to check it.
+  /// The time until the first fix after which the owner is told to check the receiver.
   private static let fixPatience = Duration.seconds(60)
   /// The time without useful data on a line after which the line counts as broken.
   private static let linePatience = Duration.seconds(10)
@@ -102,7 +102,8 @@ public final class DeviceHealth: Sendable {
   func failed(_ error: HardwareError) {
     let now = clock.now
     state.withLock { state in
-      // A line counts from its last useful byte, as it did until the attempt failed.
+      // The failure of a line begins with its last useful byte, so that the reported duration does not jump when an
+      // attempt fails.
       let finding = state.search.flatMap { $0.search.finding(at: now, isSpeedFixed: $0.line.isSpeedFixed) }
       let trouble = finding?.lineTrouble ?? .zero
       let since = state.failure?.since ?? now.advanced(by: .zero - trouble)

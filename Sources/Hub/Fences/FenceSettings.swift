@@ -2,9 +2,11 @@ import NMEA
 
 /// A fence with its settings, from the board file or from a client that added it while the hub ran.
 public struct FenceSettings: Equatable, Sendable {
-  /// The permitted ranges: seconds, seconds, metres per second.
+  /// The permitted values of `grace`, seconds.
   public static let graceSeconds = 1.0...3600
+  /// The permitted values of `every`, seconds.
   public static let everySeconds = 10.0...86_400
+  /// The permitted values of `speedMetresPerSecond`.
   public static let speeds = 0.01...1000.0
   static let usualGrace = Duration.seconds(20)
   static let usualEvery = Duration.seconds(600)

@@ -85,7 +85,7 @@ public struct Fuser: Sendable {
   /// Whether a device's measurements may be fused.
   func fuses(_ place: Int) -> Bool { devices[place] != nil }
 
-  /// The last time that a receiver stated.
+  /// The UTC time that a receiver stated most recently, and the instant at which it was stated.
   public var statedTime: FusionKnowledge.StatedTime? { knowledge.time }
 
   /// Why a device's measurements are not fused, in words; `nil` if they are fused. A receiver's finding concerns only

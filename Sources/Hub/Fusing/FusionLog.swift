@@ -27,9 +27,9 @@ public final class FusionLog: Sendable {
     var run: ActivationContext<FusedState, Never>?
     /// The monitors, by place in the board's list.
     var monitors: [DeviceMonitor]
-    /// Why devices are not fused, as last reported to their monitors.
+    /// The reasons why devices are not fused, as last reported to the devices' monitors.
     var told: [Finding] = []
-    /// Counts the boards, so that inputs of an earlier board's devices are recognized.
+    /// The number of the board in service. It shows whether an input comes from a device of an earlier board.
     var boardNumber = 0
     /// Whether boards are being exchanged.
     var isSuspended = false
@@ -80,7 +80,7 @@ public final class FusionLog: Sendable {
   /// Actions for the time after the lock is released.
   private struct Pending {
     var at: MonotonicInstant
-    /// The observers at the time when the input was applied, so that each state that leaves has its input observed.
+    /// The observers when the input was applied. They get every input whose state is delivered.
     var observers: [Observer] = []
     var run: ActivationContext<FusedState, Never>?
     var hasLastState = false
@@ -167,7 +167,7 @@ public final class FusionLog: Sendable {
         let begin = FusionInput.begin(knowledge(state))
         begun = (begin, append(begin, readAt: now, &state))
       }
-      // Without a client that wants states, the last one left during the exchange of boards.
+      // If no client wants states any more, the last one left during the exchange of boards.
       return (begun, state.isWanted ? nil : append(.end, readAt: now, &state))
     }
     if let (input, pending) = begin { finish(pending, input) }

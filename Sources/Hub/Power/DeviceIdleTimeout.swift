@@ -70,10 +70,10 @@ struct DeviceIdleTimeout: Sendable {
     at now: MonotonicInstant, isScheduled: Bool, by grounds: Grounds, _ usage: inout UsageRecorder
   ) -> IdleTimeout {
     let decision = grounds.decision
-    let usual = isScheduled ? behindFix(at: now) : grounds.usual(decision)
+    let usual = isScheduled ? afterFix(at: now) : grounds.usual(decision)
     isNews = false
     since = isScheduled ? nil : now
-    if !(isScheduled && isToBeStartedAnew(at: now, by: grounds)), let idleTimeout = untilWake(at: now, by: grounds) {
+    if !(isScheduled && isTrialRestartDue(at: now, by: grounds)), let idleTimeout = untilWake(at: now, by: grounds) {
       usage.forgetGap()
       anywayUntil = now + usual.duration
       return idleTimeout
@@ -97,7 +97,7 @@ struct DeviceIdleTimeout: Sendable {
     guard let anyway = anywayUntil else { return nil }
     if let idleTimeout = untilWake(at: now, by: grounds) { return idleTimeout }
     anywayUntil = nil
-    return IdleTimeout(max(.zero, anyway - now), reason: behindFix(at: now).reason)
+    return IdleTimeout(max(.zero, anyway - now), reason: afterFix(at: now).reason)
   }
 
   /// The idle timeout that the present policy gives for the idle time since the last client left; `nil` if nothing
@@ -128,7 +128,7 @@ struct DeviceIdleTimeout: Sendable {
   }
 
   /// The idle timeout after a scheduled fix, for which only the next wake matters.
-  private func behindFix(at now: MonotonicInstant) -> IdleTimeout {
+  private func afterFix(at now: MonotonicInstant) -> IdleTimeout {
     IdleTimeout(
       .zero,
       reason: gap(at: now).map { "its next scheduled fix was \($0.short) s away" }
@@ -138,7 +138,7 @@ struct DeviceIdleTimeout: Sendable {
   /// Whether to try a restart of a device that has stayed on for long because a restart costs more. The cost of a
   /// restart may have changed, and only another restart shows it. The restart is only tried if there is time before the
   /// next fix is due.
-  private func isToBeStartedAnew(at now: MonotonicInstant, by grounds: Grounds) -> Bool {
+  private func isTrialRestartDue(at now: MonotonicInstant, by grounds: Grounds) -> Bool {
     guard let since = grounds.requiredSince, let gap = gap(at: now), gap > DeviceIdleTimeout.wakeMargin else {
       return false
     }

@@ -59,7 +59,7 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   public internal(set) var bridgedJoules = 0.0
   /// The number of gaps up to now.
   public internal(set) var gapCount = 0
-  /// The number of times that the last gaps have replaced the learned gaps.
+  /// How often the last gaps have replaced the learned gaps.
   public internal(set) var changeCount = 0
 
   /// The minimum number of gaps to learn from.
@@ -67,19 +67,21 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   /// The minimum weight of the gaps that are longer than the present one, from which its length is predicted.
   static let leastLongerGaps = 0.9
   static let recentCount = 8
-  /// The maximum of the savings, and their initial amount, in restarts.
+  /// The maximum of the savings, in restarts.
   static let mostSavedRestarts = 5.0
+  /// The initial savings, in restarts.
   static let givenRestarts = 2.0
-  /// The learned gaps are discarded if, within the last gaps, they have cost this number of restarts more than a
-  /// timeout from only the last gaps would have cost.
+  /// The learned gaps are discarded if the timeout from them would have cost this number of restarts more, over the
+  /// last gaps, than a timeout from the last gaps alone.
   static let changeRestarts = 3.0
   /// Savings are measured against slightly more than twice the optimum, so that a mistake does not prevent a new
   /// attempt.
   static let bound = 2.02
   /// The idle cost, in restarts, after which a restart is tried. If clients always come during the idle time, there is
   /// no restart to measure, and an estimate that is too high by chance would stay for ever. The trial costs at most 5 %
-  /// if the estimate is right. It comes sooner if the last restart cost less than half of the estimate.
+  /// if the estimate is right.
   static let trialRestarts = 20.0
+  /// The same if the last restart cost less than half of the estimate, which is then doubtful.
   static let doubtedTrialRestarts = 4.0
   /// The longest break-even time, a week. It applies if staying on costs next to nothing, as with a supply monitor.
   static let mostSeconds = 7.0 * 86_400

@@ -110,8 +110,8 @@ public final class UsageHistory: Sendable {
       energyLog: shared.energyLog.withLock { $0 })
   }
 
-  /// Restores stored content. What was learned is dropped if another device now has the name. The energy log belongs
-  /// to the name, and is always restored.
+  /// Restores stored content. If another device now has the name, the learned values are dropped. The energy log
+  /// belongs to the name, and is always restored.
   ///
   /// - Parameter identity: the identity of the device that the content was learned from
   func restore(_ content: Content, of identity: String) {

@@ -6,7 +6,7 @@ import Publishing
 /// Detects motion by the samples of an inertial sensor that other clients keep awake. It uses the criterion of
 /// a chip that wakes on motion: the difference between the specific force and its average over the last second.
 struct MotionDetector: Sendable {
-  /// The threshold: 15 mg, in m/s².
+  /// The least difference that counts as motion: 15 mg, in m/s².
   private static let limit: Float = 0.15
   private static let timeConstantSeconds = 1.2
   /// The required duration without motion.

@@ -59,8 +59,8 @@ extension GNSSObservation {
       verticalSigmaMetresPerSecond: vertical.map { reception.doubted(velocitySigma: $0) })
   }
 
-  /// The sigma to use, in metres: the stated one, enlarged if the receiver reports jamming or spoofing. If none is
-  /// stated, an assumed one with jamming or spoofing, otherwise `nil`.
+  /// The sigma to use, in metres. A stated sigma is enlarged if the receiver reports jamming or spoofing. If none is
+  /// stated, this is an assumed sigma with jamming or spoofing, and `nil` without.
   private var horizontalSigma: Double? {
     let reception = reception
     let stated = statedHorizontalSigma

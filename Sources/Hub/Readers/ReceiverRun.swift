@@ -22,9 +22,9 @@ struct ReceiverRun: Sendable {
   private var interference = Interference()
   private var receiverFusion: FusionMode?
   private var isFrozen = false
-  /// The counts of all impossible values in this run, and the quantities that the present warning names, with the time
-  /// of the last impossible value.
+  /// The counts of all impossible values in this run.
   private var allRefused = RefusedValues()
+  /// The quantities that the present warning names, and the time of the last impossible value.
   private var refused: (quantities: StatedQuantities, at: MonotonicInstant)?
 
   /// - Parameters:
