@@ -20,9 +20,9 @@ struct BarometricHeight: Sendable {
   private static let quorum = 5
   /// The 99.9 % quantile of chi-square with one degree of freedom.
   private static let gate = 10.83
-  /// The limit for a change of the height between two measurements: `leastStep` in metres, plus `fastestClimb`, in
-  /// metres per second, times the time between them.
+  /// Between two measurements the height may change by this, in metres, plus the time between them at `fastestClimb`.
   private static let leastStep = 3.0
+  /// The highest plausible climb, in metres per second.
   private static let fastestClimb = 25.0
   /// A lasting step of more than this many metres cannot be motion of the board.
   private static let incredibleStep = 60.0

@@ -3,13 +3,13 @@ import MonotonicTime
 /// Chooses the receiver to use among several: the most accurate one or, if several are similar, the preferred one. A
 /// single good fix does not cause a change.
 public struct ReceiverChoice: Sendable {
-  /// A receiver whose last fix is older than this, and older than two and a half of its usual intervals, counts as
-  /// without a fix.
+  /// A receiver counts as without a fix if its last fix is older than this, and older than two and a half of its usual
+  /// intervals.
   private static let lifetime = Duration.milliseconds(2500)
   /// How long another receiver must be better before it is chosen.
   private static let proof = Duration.seconds(5)
-  /// The ratio of sigmas at which a less preferred receiver counts as better, and by which a preferred one may be
-  /// worse.
+  /// A less preferred receiver counts as better if its sigma is below this share of the other sigma. A preferred one
+  /// may be worse by the same ratio.
   private static let advantage = 0.7
 
   private struct Receiver: Sendable {

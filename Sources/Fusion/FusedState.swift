@@ -102,7 +102,8 @@ public struct FusedState: Sendable {
   public struct Attitude: Equatable, Sendable {
     /// The direction that the heading counts from.
     public enum North: Equatable, Sendable {
-      /// True north. The declination is the angle of magnetic north east of it in radians; `nil` if it is unknown.
+      /// True north. The declination is the angle from true to magnetic north, positive to the east, in radians;
+      /// `nil` if it is unknown.
       case geographic(declinationRadians: Double?)
       /// Magnetic north: the heading is that of the magnetometer, and the declination is unknown because no position
       /// has been known yet.

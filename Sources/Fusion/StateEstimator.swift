@@ -4,9 +4,10 @@ import MonotonicTime
 /// Combines the measurements of all devices into one state. It converts the hub's times and reports into the
 /// measurements of the navigation filter.
 public struct StateEstimator: Sendable {
-  /// The age in seconds up to which the receiver's position and motion are reported. If one and a half of the
-  /// receiver's intervals are longer, they are the limit, up to the longest lifetime.
+  /// The receiver's position and motion are reported up to this age, in seconds. Those of a slow receiver are reported
+  /// for one and a half of its intervals instead.
   private static var positionLifetimeSeconds: Double { 5 }
+  /// The limit for slow receivers, in seconds.
   private static var longestPositionLifetimeSeconds: Double { 30 }
   /// The age limit once the receiver reports that it has no position. A single epoch without one, as under a bridge,
   /// does not count.
@@ -15,12 +16,13 @@ public struct StateEstimator: Sendable {
   /// The age limit, in seconds, of the magnetic field, the air and the supply, which may be measured only every two
   /// seconds.
   private static var slowLifetimeSeconds: Double { 5 }
-  /// The sigmas of speed over ground and climb, in m/s, if the receiver reports none.
+  /// The sigma of the speed over ground in m/s, if the receiver reports none.
   private static var speedSigma: Double { 0.3 }
+  /// The sigma of the climb in m/s, if the receiver reports none.
   private static var climbSigma: Double { 1 }
-  /// The sigma of the horizontal position in metres if the receiver reports none, and that of the height if it reports
-  /// no height.
+  /// The sigma of the horizontal position in metres, if the receiver reports none.
   private static var unknownSigma: Double { 10 }
+  /// The sigma of the height in metres, if the receiver reports no height.
   private static var unknownHeightSigma: Double { 5000 }
   /// gpsd's number for the status RTK fixed.
   private static var rtkFixed: Int { 3 }
@@ -50,7 +52,7 @@ public struct StateEstimator: Sendable {
     fields.reserveCapacity(StateEstimator.longestQueue)
   }
 
-  /// The angle of magnetic north east of true north in radians; `nil` while unknown.
+  /// The angle from true to magnetic north, positive to the east, in radians; `nil` while unknown.
   public var magneticDeclination: Double? {
     get { filter.magneticDeclination }
     set { filter.magneticDeclination = newValue }

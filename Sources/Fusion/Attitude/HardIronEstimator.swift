@@ -10,8 +10,9 @@ import Glibc
 struct HardIronEstimator: Sendable {
   // Units: microtesla and seconds.
   private static let initialSigma = 20.0
-  /// The random walks per √s of the hard iron, and of the earth's field in the drifting frame.
+  /// The random walk of the hard iron per √s.
   private static let hardIronWander = 0.02
+  /// The random walk of the earth's field per √s, in the drifting frame.
   private static let fieldWander = 2.0
   private static let measurementSigma = 3.0
   /// The additional random walk of the hard iron per √s while the squared innovations with hard iron exceed those
@@ -19,9 +20,9 @@ struct HardIronEstimator: Sendable {
   private static let forgettingWander = 10.0
   private static let windowDuration = 0.035
   private static let evidenceTimeConstant = 5.0
-  /// The ratio of the squared innovations with and without hard iron below which the hard iron is used, and the ratio
-  /// above which it is dropped.
+  /// The hard iron is used once the squared innovations with it are below this share of those without it.
   private static let acceptanceRatio = 0.3
+  /// The hard iron is dropped once the share is above this.
   private static let rejectionRatio = 0.6
   private static let smallestHardIron = 4.0
   /// An estimate with a larger sigma is not used, because it could turn the heading the wrong way.
@@ -44,11 +45,13 @@ struct HardIronEstimator: Sendable {
   private var hardIronCovariance: Matrix3
   private var crossCovariance = Matrix3.zero
   private var fieldCovariance: Matrix3
-  /// The state of the filter without hard iron: the field in the nearly inertial frame, and its variance.
+  /// The field in the nearly inertial frame, as the filter without hard iron estimates it.
   private var plainField = SIMD3<Double>.zero
+  /// The variance of `plainField`.
   private var plainVariance: Double
-  /// The mean squared innovations during rotations, with and without hard iron.
+  /// The mean squared innovation during rotations, with hard iron.
   private var surprise = 0.0
+  /// The mean squared innovation during rotations, without hard iron.
   private var plainSurprise = 0.0
   private(set) var isUsed = false
 

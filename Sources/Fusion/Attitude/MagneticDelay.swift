@@ -13,9 +13,10 @@
 struct MagneticDelay: Sendable {
   /// The time between the compared measurements, in seconds.
   private static let spacing = 0.035
-  /// The expected size of the delay in seconds, and the noise of a measurement in microtesla. Together they decide how
-  /// much evidence the estimate needs before it leaves zero.
+  /// The expected size of the delay in seconds. With `noise` it decides how much evidence the estimate needs before it
+  /// leaves zero.
   private static let sigma = 0.01
+  /// The noise of a measurement in microtesla.
   private static let noise = 1.0
   /// The maximum weight of the evidence: that of a delay known to 0.1 ms. Beyond it, older evidence fades, so the
   /// estimate can follow a changing delay, however long the filter has run.

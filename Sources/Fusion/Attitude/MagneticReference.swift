@@ -8,10 +8,11 @@ struct MagneticReference: Sendable {
   /// The tolerance relative to the reference strength.
   private static let strengthTolerance = 0.1
   private static let dipTolerance = 10 * Double.pi / 180
-  /// How long, in seconds, a field must stay constant while the sensor rotates: to replace a reference, and to become
-  /// the first reference.
+  /// How long, in seconds, a field must stay constant while the sensor rotates, before it replaces the reference.
   private static let acceptanceTime = 20.0
+  /// The same for the first reference.
   private static let firstAcceptanceTime = 5.0
+  /// The rotation rate, in rad/s, from which the sensor counts as rotating.
   private static let minimumRate = 20 * Double.pi / 180
   /// How long, in seconds, the field must match again before it counts as undisturbed.
   private static let recoveryTime = 0.5

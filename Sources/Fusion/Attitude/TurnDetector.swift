@@ -23,26 +23,31 @@ struct TurnDetector: Sendable {
   }
 
   private static let degree = Double.pi / 180
-  /// The gate in standard deviations of the bias, and its minimum width.
+  /// A rate within this number of standard deviations of the bias is the bias.
   private static let gateSigmas = 3.0
+  /// A rate that is closer to the bias than this is the bias, however small the standard deviation.
   private static let leastGate = 0.1 * degree
   /// A change of the rate by more than this restarts the observation.
   private static let steadiness = 0.2 * degree
-  /// How far gravity (m/s²) and the magnetic field (microtesla) must have moved to count as evidence.
+  /// A turn must be able to move gravity this far, in m/s², before gravity counts as evidence.
   private static let leastForceChange = 0.3
+  /// The same for the magnetic field, in microtesla.
   private static let leastFieldChange = 3.0
-  /// The share of the expected movement above which the rate is a turn, and the share below which it is a bias.
+  /// Above this share of the expected movement, the rate is a turn.
   private static let turnShare = 0.7
+  /// Below this share of the expected movement, the rate is a bias.
   private static let restShare = 0.25
   /// A supposed turn of more than this many radians restarts the observation.
   private static let longestTurn = 60 * degree
-  /// A changed rate is doubted for `leastDoubt` seconds plus this many times as long as the bias was observed, but at
-  /// most for `longestDoubt` seconds.
+  /// A changed rate is doubted for `leastDoubt` seconds, and in addition for this multiple of the time for which the
+  /// bias was observed.
   private static let persistence = 7.0
   private static let leastDoubt = 4.0
+  /// The longest doubt in seconds.
   private static let longestDoubt = 300.0
-  /// A large bias may itself have been a turn, so a much smaller rate replaces it this many times sooner.
+  /// A bias above this may itself have been a turn.
   private static let suspectBias = 1.5 * degree
+  /// The observation of such a bias counts this many times less, so that a much smaller rate replaces it sooner.
   private static let suspicion = 10.0
 
   /// How long the bias has been observed at rest, in seconds.

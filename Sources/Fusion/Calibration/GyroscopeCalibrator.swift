@@ -14,12 +14,13 @@ public struct GyroscopeCalibrator: Sendable {
   private static let steadiness = 0.2 * degree
   /// The allowance for noise, in standard deviations of the mean over half a second.
   private static let noiseSigmas = 4.0
-  /// How far gravity (m/s²) and the magnetic field (microtesla) may change during the rest.
+  /// How far gravity may change during the rest, in m/s².
   private static let forceLimit = 0.1
+  /// How far the magnetic field may change during the rest, in microtesla.
   private static let fieldLimit = 1.0
-  /// The minimum horizontal field outside the polar regions, and the change that a turn must be able to cause before
-  /// an unchanged field proves rest. In microtesla.
+  /// The minimum horizontal field outside the polar regions, in microtesla.
   private static let leastHorizontalField = 10.0
+  /// An unchanged field proves rest only if a turn would have changed it by this, in microtesla.
   private static let provenChange = 1.5
   private static let windowSeconds = 0.5
   /// The time that a person may take to put down the sensor.
@@ -116,8 +117,8 @@ public struct GyroscopeCalibrator: Sendable {
     }
   }
 
-  /// Whether gravity still matches the beginning of the rest, the rate its mean since then, and the field its beginning
-  /// if the rate could be a turn.
+  /// Whether the sensor is still in the same rest. Gravity must match the beginning of the rest, and the rate must
+  /// match its mean since then. If the rate could be a turn, the magnetic field must match the beginning too.
   private mutating func stays(_ stillness: Stillness) -> Bool {
     defer {
       force = RunningMean()

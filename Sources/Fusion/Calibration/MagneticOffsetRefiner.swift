@@ -50,19 +50,20 @@ public struct MagneticOffsetRefiner: Sendable {
   private static let mostContradictions = 3
   /// The largest deviation of a sample's length from 1.
   private static let largestDeviation = 0.6
-  /// The expected noise of a length, which includes the effect of soft iron, and the expected error of the stored
-  /// offset.
+  /// The expected noise of a length, which includes the effect of soft iron.
   private static let noise = 0.02
+  /// The expected error of the stored offset.
   private static let priorSigma = 0.06
-  /// The limit for outliers in standard deviations, its minimum relative to the strength, and the share of samples that
-  /// must be within the limit.
+  /// The limit for outliers in standard deviations.
   private static let outlierDeviations = 4.0
+  /// The minimum of this limit, relative to the strength.
   private static let outlierLength = 0.03
+  /// The share of samples that must be within the limit.
   private static let leastInlierShare = 0.7
   private static let refits = 5
   /// The ratio of the standard deviation to the median absolute deviation.
   private static let normalDeviation = 1.4826
-  /// The largest permitted ratio of a lap's deviation with the other lap's offset to its deviation with the stored
+  /// With the other lap's offset, the deviation of a lap must be at most this share of its deviation with the stored
   /// offset.
   private static let neededImprovement = 0.7
   /// The smallest change of the offset that is worth storing.
@@ -79,7 +80,8 @@ public struct MagneticOffsetRefiner: Sendable {
   private var samples: [SIMD3<Double>] = []
   private var beganAt: Double?
   private var lastLap: Lap?
-  /// The second of two laps that agree, until a later lap confirms them, and the number of laps that did not.
+  /// The second of two laps that agree, until a later lap confirms them, and the number of later laps that contradicted
+  /// them.
   private var agreed: (lap: Lap, contradictionCount: Int)?
 
   /// - Parameter calibration: the stored calibration; the result is `nil` for a magnetometer that was never calibrated

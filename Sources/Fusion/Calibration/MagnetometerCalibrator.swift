@@ -13,11 +13,13 @@ public struct MagnetometerCalibrator: Sendable {
   private static let largestResidual = 0.15
   /// The share of samples at each end of an axis that is ignored when the middle is determined: one in 20.
   private static let trimmedShare = 20
-  /// The tolerance for outliers relative to the radius: of a sphere about the middle, and of the ellipsoid.
+  /// The tolerance for outliers of a sphere about the middle, relative to its radius.
   private static let roughTolerance = 0.35
+  /// The tolerance for outliers of the ellipsoid, relative to its radius.
   private static let fineTolerance = 0.03
-  /// The limit in standard deviations, and the ratio of the standard deviation to the median absolute deviation.
+  /// The limit for outliers in standard deviations.
   private static let largestDeviation = 4.0
+  /// The ratio of the standard deviation to the median absolute deviation.
   private static let normalDeviation = 1.4826
   private static let longestRefit = 10
   /// The smallest share of samples that must lie on one ellipsoid.

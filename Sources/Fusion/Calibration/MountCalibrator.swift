@@ -16,9 +16,9 @@ public struct MountCalibrator: Sendable {
   private var forceCount = 0.0
   private var rateSum = SIMD3<Double>.zero
   private var lastSpeed: (speed: Double, time: Double)?
-  /// The sum of accelerations in the sensor's axes, reversed while the vehicle slows down, and the total change of
-  /// speed in m/s.
+  /// The sum of accelerations in the sensor's axes, reversed while the vehicle slows down.
   private var pushSum = SIMD3<Double>.zero
+  /// The total of gained and lost speed, in m/s.
   private var pushAmount = 0.0
 
   public init() {}

@@ -7,29 +7,31 @@ struct Compass: Sendable {
     var sigma: Double
   }
 
-  /// The sigmas of a calibrated and of an uncalibrated magnetometer in radians, at a horizontal field of `usualField`
-  /// microtesla. Near the magnetic poles the horizontal field is weaker, and the same disturbance causes a larger
-  /// error.
+  /// The sigma of a calibrated magnetometer's heading in radians, at a horizontal field of `usualField`. Near the
+  /// magnetic poles the horizontal field is weaker, and the same disturbance causes a larger error.
   private static let calibratedSigma = 0.05
+  /// The same for an uncalibrated magnetometer.
   private static let uncalibratedSigma = 0.25
+  /// A usual horizontal field, in microtesla.
   private static let usualField = 20.0
   /// The sigma of the declination in radians while it is unknown.
   private static let declinationSigma = 0.2
-  /// The sigma of the declination from the World Magnetic Model in radians: a constant part, and a part to be divided
-  /// by the horizontal field in microtesla (the error model of WMM2025, which includes iron in the ground).
+  /// The constant part of the declination's sigma in radians, by the error model of WMM2025, which includes iron in the
+  /// ground.
   private static let modelSigma = 0.26 * Double.pi / 180
+  /// The other part is this divided by the horizontal field in microtesla.
   private static let modelFieldSigma = 5.417 * Double.pi / 180
   /// A heading cannot be less certain than half a turn.
   private static let largestSigma = Double.pi
   /// The drift of the heading without a magnetic field, in rad/s.
   private static let headingDrift = 0.002
-  /// A field older than this number of intervals and than a second is outdated.
+  /// A field is outdated if it is older than this number of intervals, and older than this number of seconds.
   private static let lifetime = (intervals: 3.0, seconds: 1.0)
   private static let secondsBetweenReadings = 1.0
 
   private let isCalibrated: Bool
   private let lifetimeSeconds: Double
-  /// The angle of magnetic north east of true north in radians; `nil` while unknown.
+  /// The angle from true to magnetic north, positive to the east, in radians; `nil` while unknown.
   var declination: Double?
   /// Whether fixes have contradicted the heading twice, so that it is no longer used.
   var isDoubted = false

@@ -66,9 +66,11 @@ struct EpochMeanDetector: Sendable {
   private static let ratio = 0.5
 
   private var previous: GNSSMeasurement?
-  /// The exponentially decaying sums of the squared misfits in square metres, and of their number.
+  /// The decaying sum of the squared misfits in square metres, if velocities are those at the fix.
   private var misfitOfPresent = 0.0
+  /// The same sum if velocities are means since the previous fix.
   private var misfitOfMean = 0.0
+  /// The decaying number of misfits in the sums.
   private var evidence = 0.0
 
   /// How long before its fix the velocity was valid, in seconds.

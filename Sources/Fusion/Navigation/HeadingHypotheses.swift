@@ -9,9 +9,9 @@ struct HeadingHypotheses: Sendable {
   private static let count = 8
   /// The initial sigma of each hypothesis in radians, half their spacing.
   private static let headingSigma = 0.4
-  /// The heading is found when the sigma of the mixture is below `sharpEnough` radians, and the smoothed squared
-  /// innovation of the best solution, with six degrees of freedom, is below `largestSurprise`.
+  /// The heading is found once the sigma of the mixture is below this, in radians, and the best solution fits.
   private static let sharpEnough = 0.15
+  /// The best solution fits while its smoothed squared innovation, with six degrees of freedom, is below this.
   private static let largestSurprise = 12.0
   /// After this many fixes, a bank whose best solution still fits badly is discarded. The next fix in motion starts
   /// another bank.

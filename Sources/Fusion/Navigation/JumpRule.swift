@@ -30,9 +30,10 @@ struct JumpRule: Sendable {
   static let patience = 7.0
   /// How long the new position of any other receiver must be consistent, in seconds.
   static let persistence = 60.0
-  /// The distance between solution and fix that is plausible if no fix came for more than `patience`: a speed in m/s,
-  /// times the time without a fix, plus a distance in metres.
+  /// After a pause of more than `patience`, a distance between solution and fix is plausible up to this speed in m/s
+  /// times the pause, plus `pauseDistance`.
   private static let pauseSpeed = 30.0
+  /// The constant part of the plausible distance, in metres.
   private static let pauseDistance = 100.0
 
   /// When a contradiction began, and its latest size in metres.

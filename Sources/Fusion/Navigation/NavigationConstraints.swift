@@ -71,7 +71,7 @@ struct VehicleConstraint: Sendable {
   private var yaw = 0.0
   private var arm = 0.0
   private var pitch = 0.0
-  /// The variances of yaw and arm and their covariance, and the variance of pitch.
+  /// The variance of yaw, the covariance of yaw and arm, and the variance of arm.
   private var (yawVariance, shared, armVariance) = (0.035 * 0.035, 0.0, 1.0)
   private var pitchVariance = 0.035 * 0.035
 

@@ -4,9 +4,9 @@ extension NavigationFilter {
   private static let refusal = 100.0
   /// After fixes that have not jumped have been refused for this many seconds, the solution restarts from the fix.
   private static let patience = JumpRule.patience
-  /// The time between two restarts in seconds from which the heading is not blamed: if it comes from accelerations,
-  /// the course or a compass, and if a receiver states it.
+  /// If a restart follows the previous one within this number of seconds, the heading counts as wrong.
   private static let restartPause = 60.0
+  /// The same for a heading that a receiver states.
   private static let statedRestartPause = 300.0
   /// The largest sigma that any receiver has under open sky, in metres.
   private static let soberSigma = 5.0

@@ -22,8 +22,9 @@ public struct NavigationFilter: Sendable {
   /// The bias sigmas of an unknown sensor, in rad/s and m/s².
   private static let unknownGyroscopeBias = 0.009
   private static let unknownAccelerometerBias = 0.2
-  /// The changes that are possible during a pause: of the rotation rate in rad/s², and of the acceleration in m/s².
+  /// The possible change of the rotation rate during a pause, in rad/s².
   private static let pausedTurn = 1.0
+  /// The possible change of the acceleration during a pause, in m/s².
   private static let pausedPush = 1.0
   /// The variance of a lost position in m².
   private static let lostVariance = 500.0 * 500
@@ -66,13 +67,14 @@ public struct NavigationFilter: Sendable {
   var lastRestart = -Double.infinity
   private var sinceConstraint = 0.0
   var compass: Compass
-  /// The angle of magnetic north east of true north in radians; `nil` while unknown.
+  /// The angle from true to magnetic north, positive to the east, in radians; `nil` while unknown.
   public var magneticDeclination: Double? {
     get { compass.declination }
     set { compass.declination = newValue }
   }
-  /// When the last stated heading was applied, and the stated headings that have been refused since then.
+  /// When the last stated heading was applied.
   var headingStatedAt: Double?
+  /// The stated headings that have been refused since then.
   var headingRefusal: HeadingRefusal?
   /// The number of consecutive fixes whose course contradicts the stated heading.
   var headingContradictions = 0

@@ -13,7 +13,7 @@ extension NavigationFilter {
   private static let headingSteadiness = 0.2
   /// The speed in m/s from which a vehicle's course shows its heading.
   private static let courseSpeed = 2.0
-  /// The speed above 2 m/s from which no vehicle drives backwards, in m/s.
+  /// The speed in m/s from which a vehicle certainly does not drive backwards.
   private static let forwardSpeed = 8.0
   /// How far the heading of a vehicle may differ from its course in radians, apart from its sigma: in a bend, and with
   /// an antenna far from the axle.

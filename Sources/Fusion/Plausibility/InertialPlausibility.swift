@@ -61,23 +61,25 @@ public struct InertialPlausibility: Sendable {
 struct GravityCheck: Sendable {
   private static let gravity = 9.80665
   private static let windowSeconds = 0.5
-  /// The number of consecutive quiet windows that are sufficient.
+  /// After this number of consecutive quiet windows, the sensor is judged.
   private static let neededWindows = 4
-  /// The number of windows that are sufficient, other than wild ones.
+  /// After this number of windows that are not wild, the sensor is judged even if it was never quiet.
   private static let longWindows = 40
-  /// The number of consecutive calm windows that are sufficient for the first decision.
+  /// After this number of consecutive calm windows, the sensor is judged for the first time.
   private static let firstWindows = 8
   /// The standard deviation of the length within a quiet window, in m/s².
   private static let quietSigma = 0.3
-  /// The mean rate of rotation above which a window is not quiet, in rad/s. A force of 1.33 times gravity bends the path
-  /// of anything slower than 170 m/s faster than this.
+  /// The mean rate of rotation above which a window is not quiet, in rad/s. In a bend with 1.33 times gravity, anything
+  /// slower than 170 m/s turns faster than this.
   private static let quietRate = 0.05
-  /// The standard deviation of the length relative to its mean: less than this within a calm window, and from this on
-  /// within a wild one, which proves nothing. A hand that shakes a sensor makes twice gravity for minutes.
+  /// A window is calm if the standard deviation of the length is below this share of the mean length.
   private static let calmSpread = 0.15
+  /// From this share on the window is wild and proves nothing. A hand that shakes a sensor makes twice gravity for
+  /// minutes.
   private static let wildSpread = 0.25
-  /// The permitted length relative to gravity: for a quiet sensor and for a moving one.
+  /// The permitted length of a quiet sensor, relative to gravity.
   private static let quietShare = 0.75...1.33
+  /// The permitted length of a moving sensor, relative to gravity.
   private static let movingShare = 0.6...1.6
 
   private var seconds = 0.0
@@ -141,13 +143,15 @@ struct GravityCheck: Sendable {
 /// A sensor of low resolution repeats values at rest, and a computed recording repeats them for minutes. A run of
 /// equal samples therefore counts only if it is much longer than the runs before it.
 public struct RepetitionDetector: Sendable {
-  /// The minimum length of a run that shows a stuck sensor: in samples, and relative to the usual run.
+  /// A run shows a stuck sensor only if it has at least this number of samples.
   private static let leastRun = 20.0
+  /// A run shows a stuck sensor only if it is at least this many times as long as the usual run.
   private static let leastRatio = 20.0
   /// A sensor whose usual runs are longer than this number of samples is not judged.
   private static let longestUsualRun = 3.0
-  /// The number of runs over which the usual length is averaged, and its value before the first run.
+  /// The number of runs over which the usual length is averaged.
   private static let memory = 50.0
+  /// The usual length before the first run.
   private static let unknownRun = 100.0
 
   private var last: (gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>)?
