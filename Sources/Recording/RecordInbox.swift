@@ -27,7 +27,8 @@ public final class RecordInbox: Sendable {
     var newest = MonotonicInstant(nanoseconds: .min)
 
     /// Returns the log time of a message that was received at an instant. Several devices are read at the same time, so
-    /// messages may be added in a different order; a log time is at most `mostLate` before the newest one.
+    /// a message may be added after one that was received later. Its log time is then earlier than the newest one, by
+    /// at most `mostLate`.
     mutating func logTime(_ instant: MonotonicInstant) -> MonotonicInstant {
       newest = max(newest, instant)
       return max(instant, newest.advanced(by: .zero - RecordInbox.mostLate))

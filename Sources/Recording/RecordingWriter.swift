@@ -185,7 +185,7 @@ struct RecordingWriter {
       hasToldBeginning = true
       segment = new
     } catch {
-      // If the file exists at all, it is not a segment yet.
+      // A file that was made is not a complete segment, so it is removed.
       try? store.remove(name)
       // The overwritten segment may have lost its end before it got the new name.
       if let recycled = ring.recycled, store.segments.contains(where: { $0.name == recycled }) {

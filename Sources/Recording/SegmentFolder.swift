@@ -216,7 +216,7 @@ final class FolderFile: SegmentFile {
     guard mayReserve, target > takenByteCount else { return }
     switch clinux_reserve(descriptor, Int64(takenByteCount), Int64(target - takenByteCount)) {
     case 0: takenByteCount = target
-    // There may still be room for less. If not, the write fails.
+    // The disk may still have room for the bytes themselves. If it does not, the write fails.
     case -EINTR, -ENOSPC, -EDQUOT: break
     default: mayReserve = false
     }

@@ -9,7 +9,7 @@ public struct MessageIntervals: Sendable {
   public private(set) var firstNanoseconds: UInt64?
   public private(set) var lastNanoseconds: UInt64?
   private var longestNanoseconds: UInt64 = 0
-  /// For the previous files: the total time from the first to the last message of each, and the number of intervals.
+  /// The total time from the first to the last message of each previous file, and the number of intervals in them.
   private var before = (nanoseconds: UInt64(0), intervalCount: UInt64(0))
   /// The first message, the last message and the count of the present file.
   private var present: (first: UInt64, last: UInt64, count: UInt64)?

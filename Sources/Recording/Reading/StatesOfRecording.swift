@@ -41,7 +41,7 @@ public struct StatesOfRecording: Sendable {
   /// A state without a point, and the end of its interval. It is returned unless a state with a point follows in the
   /// interval.
   private var held: (entry: Entry, endNanoseconds: UInt64)?
-  /// The end of the last interval of which a state without a point was returned, as a log time.
+  /// The end of the last interval for which a state without a point was returned, as a log time.
   private var givenNanoseconds: UInt64 = 0
   /// The message that ended the interval of a held state, and is yet to be examined.
   private var waiting: MCAPMessage?

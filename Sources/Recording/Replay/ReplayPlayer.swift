@@ -24,8 +24,8 @@ public struct ReplayPlayer {
   private enum Run {
     case none
     case recorded
-    /// A run for measurements that were not fused when they were recorded, because no client needed the fusion. A
-    /// replay fuses and shows them.
+    /// A run that the recording does not have. Its measurements were not fused when they were recorded, because no
+    /// client needed the fusion. A replay fuses and shows them.
     case own
   }
 

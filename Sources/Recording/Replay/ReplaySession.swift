@@ -169,9 +169,9 @@ public final class ReplaySession: Sendable {
     return staysAtEnd ? waitForSeek() : nil
   }
 
-  /// Checks for a new request. Reading up to a time may take long, and must be interrupted then.
+  /// Checks for a new request, which must interrupt the reading up to a time, because that may take long.
   ///
-  /// - Returns: `nil` to continue; a value of `nil` to end; otherwise the time to jump to
+  /// - Returns: `nil` to continue; `.some(nil)` to end the replay; otherwise the time to jump to
   private func interruption() -> Int64?? {
     state.withLock { state in
       if state.isEnding { return .some(nil) }
