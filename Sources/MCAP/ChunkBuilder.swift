@@ -22,7 +22,8 @@ struct ChunkBuilder {
   var recordsByteCount: Int { recordsEnd - ChunkBuilder.recordsStart }
   var isEmpty: Bool { recordsByteCount == 0 }
   var records: ArraySlice<UInt8> { bytes[ChunkBuilder.recordsStart..<recordsEnd] }
-  /// The message indexes that `addMessageIndexes` has appended, and what `append(behind:)` has added after them.
+  /// The message indexes that `addMessageIndexes` has appended, followed by the bytes that `append(behind:)` has
+  /// appended.
   var messageIndexes: ArraySlice<UInt8> { bytes[recordsEnd...] }
   /// The size of the chunk's record and its message indexes, uncompressed.
   var finishedByteCount: Int {

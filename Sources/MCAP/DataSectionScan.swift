@@ -32,8 +32,9 @@ struct DataSectionScan<Source: MCAPSource> {
   /// Whether the damage follows a chunk of which at least one message index is missing.
   private(set) var lacksMessageIndexes = false
   private(set) var looseMessageCount: UInt64 = 0
-  /// The damaged parts that are followed by more of the recording, and the error in the first of them.
+  /// The damaged parts that are followed by more of the recording.
   private(set) var leftOut: [Range<UInt64>] = []
+  /// The error in the first of these parts; `nil` if there is none.
   private(set) var leftOutBecause: MCAPError?
 
   private let source: Source
@@ -43,8 +44,9 @@ struct DataSectionScan<Source: MCAPSource> {
   private var counts = MessageCounts()
   /// The last chunk, as long as its message indexes may still follow.
   private var indexedChunk: LoadedChunk?
-  /// Whether all message indexes of the last chunk are present, and where they end.
+  /// Whether all message indexes of the last chunk are present.
   private var isLastChunkIndexed = true
+  /// The file offset at which the message indexes of the last chunk end.
   private var messageIndexesEnd: UInt64 = 0
   /// Parts already known to be damaged, in file order.
   private let damaged: [Range<UInt64>]
@@ -396,7 +398,7 @@ struct DataSectionScan<Source: MCAPSource> {
     }
   }
 
-  /// Discards what follows the last chunk and its message indexes, because it may belong to an older recording.
+  /// Discards everything after the last chunk and its message indexes, because it may belong to an older recording.
   private mutating func withdrawBehindLastChunk() {
     guard header != nil else { return }
     // Without a chunk, only the header remains.

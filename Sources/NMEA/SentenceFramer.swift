@@ -29,7 +29,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
     case body
     case checksum
     case checksumSecond(UInt8)
-    /// In the checksum of a log: the number of digits so far, and their value.
+    /// In the checksum of a log, after this number of its digits. `value` is the number that they form.
     case longChecksum(digits: Int, value: UInt32)
   }
 
@@ -41,8 +41,9 @@ public struct SentenceFramer: ~Copyable, Sendable {
   private var isLog = false
   /// The length of the current sentence, from its first byte.
   private var length = 0
-  /// When the first byte of the current sentence was read, and the silence before that.
+  /// When the first byte of the current sentence was read.
   private var beganAt: Int64 = 0
+  /// The silence before the current sentence.
   private var silence: Int64 = 0
   private var lastReadAt: Int64?
   private var silenceBeforeRead: Int64 = 0

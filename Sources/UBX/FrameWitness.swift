@@ -1,8 +1,8 @@
 /// Searches for a complete frame inside a supposed long message: a message or a sentence with a right checksum proves
 /// that the length is a bit error or noise.
 ///
-/// The search finds only short frames. It examines each byte once. The bytes from the first incomplete short frame on
-/// are examined again with each read.
+/// The search finds only short frames. It examines each byte once, except for those after the start of an incomplete
+/// short frame, which it examines again with each read.
 struct FrameWitness: Sendable {
   /// The maximum length of a frame that counts as a proof, in bytes: about three tenths of a second at 9600 baud.
   static let longest = 272

@@ -28,6 +28,7 @@ struct EndOfEpochDetector: Sendable {
   /// The sentences of the current epoch, one place per talker and kind. A u-blox receiver with all its sentences and
   /// constellations on sends eighteen, and may send binary messages as well. Further ones are not counted.
   private var seen = Places(repeating: nil)
+  /// The sentences of the previous epoch.
   private var seenBefore = Places(repeating: nil)
   /// The kinds that both of the last two epochs contained. Kinds that come occasionally, such as lists of satellites,
   /// are not expected.

@@ -25,8 +25,9 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var detector = EndOfEpochDetector()
   /// The part of the current epoch that has been received.
   private var epoch = GNSSEpoch(fix: GNSSFix(), sky: .empty, errorStatistics: nil, beganAt: 0)
-  /// The fix after the previous sentence, and the fix of the previous epoch.
+  /// The fix after the previous sentence.
   var lastFix = FixMemory()
+  /// The fix of the previous epoch.
   var previousFix = FixMemory()
   var date: CalendarDate?
   var timeOfDay: TimeOfDay?
@@ -38,8 +39,9 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var satellites = SatelliteList()
   /// The signals of the satellites while both lists are joined; reused memory otherwise.
   var otherList = SatelliteList()
-  /// The time of week of the last list of satellites, and of the last list of signals, milliseconds.
+  /// The time of week of the last list of satellites, milliseconds.
   var satellitesAt: UInt32?
+  /// The time of week of the last list of signals, milliseconds.
   var signalsAt: UInt32?
   var skyIsComplete = false
   /// Whether the list of satellites itself states which satellites are used.

@@ -49,15 +49,16 @@ public struct GSA: Equatable, Sendable {
 
 /// Satellites in view, up to four to a sentence.
 public struct GSV: Equatable, Sendable {
-  /// The number of sentences in the list, and the index of this one, counted from 1.
+  /// The number of sentences in the list.
   public var sentenceCount: UInt8
+  /// The index of this sentence in the list, from 1.
   public var sentenceIndex: UInt8
   public var satellitesInView: UInt8
   public var satellites: InlineArray<4, Entry>
   public var satelliteCount: UInt8
   /// NMEA 4.10's signal ID, whose meaning depends on the system; 0 if it is not sent.
   public var signalID: UInt8
-  /// Quectel appends the system to sentences of its own talker PQ (4 BeiDou, 5 QZSS).
+  /// The system, which Quectel appends to sentences of its own talker PQ (4 BeiDou, 5 QZSS); `nil` in other sentences.
   public var systemID: UInt8?
 
   public struct Entry: Equatable, Sendable {

@@ -34,8 +34,8 @@ extension UBXMessage {
     UBXMessage(UBXCommandKind.cfgPMS, [0, setup, 0, 0, 0, 0, 0, 0])
   }
 
-  /// CFG-CFG: saves the present configuration in the receiver's battery-backed RAM, flash and EEPROM, as far as it has
-  /// them.
+  /// CFG-CFG: saves the present configuration in battery-backed RAM, flash and EEPROM, or in those of them that the
+  /// receiver has.
   public static let save = UBXMessage(
     UBXCommandKind.cfgCFG, [0, 0, 0, 0, 0x1F, 0x1F, 0, 0, 0, 0, 0, 0, 0x07])
 }

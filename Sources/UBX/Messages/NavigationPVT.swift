@@ -76,7 +76,7 @@ public struct NavigationPVT {
     correctionAgeSeconds = NavigationPVT.correctionAge(moreFlags >> 1 & 0xF)
   }
 
-  /// The message states a range of ages by its number. Returns the upper limit of the range, or the lower limit of the
+  /// Converts the number of a range of ages. Returns the upper limit of the range, or the lower limit of the
   /// last range, which has no upper one (u-blox F9 interface description, UBX-NAV-PVT, flags3).
   private static func correctionAge(_ step: UInt8) -> Double? {
     step == 0 ? nil : longestAges[min(Int(step), longestAges.count) - 1]
