@@ -77,7 +77,7 @@ struct BatteryPolicyTests {
       bench.clock.advance(by: .milliseconds(500))
       bench.hold(12.5, seconds: 1)
     }
-    // A starter motor.
+    // A starter motor lowers the voltage for less than the grace.
     bench.hold(9.5, seconds: 29)
     bench.hold(12.5, seconds: 1)
     bench.hold(9.5, seconds: 29)
@@ -98,7 +98,7 @@ struct BatteryPolicyTests {
     bench.hold(12.5, seconds: 1)
     bench.hold(11.9, seconds: 15)
     bench.hold(11.2, seconds: 15)
-    // Of the last 30 s the voltage was below 12 V all the time, and below 11.5 V for a half of it.
+    // The voltage has been below 12 V for 30 s, and below 11.5 V for half of that.
     #expect(bench.hold(11.2, seconds: 1) == [.level(.low(limit: 1), volts: 11.2)])
     #expect(bench.hold(11.2, seconds: 29).isEmpty)
     #expect(bench.hold(11.2, seconds: 2) == [.level(.critical, volts: 11.2), .shutDown(volts: 11.2)])
@@ -150,7 +150,7 @@ struct BatteryPolicyTests {
     }
   }
 
-  @Test func `a monitor that fails keeps the steps, and a value that is no number counts as missing`() {
+  @Test func `a monitor that fails keeps the steps, and a value that is not a number counts as missing`() {
     var bench = Bench()
     bench.hold(11.9, seconds: 31)
     for _ in 0..<100 {

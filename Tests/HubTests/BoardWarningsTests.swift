@@ -182,7 +182,7 @@ struct BoardWarningsTests {
       ])
   }
 
-  @Test func `on a machine that is no Raspberry Pi, warnings name only steps that work there`() throws {
+  @Test func `on a machine that is not a Raspberry Pi, warnings name only steps that work there`() throws {
     #expect(
       try devices(
         "gps: { driver: 'nmea', port: '/dev/ttyUSB0', pps: '/dev/pps0' }, imu: { driver: 'mpu-6050', bus: "

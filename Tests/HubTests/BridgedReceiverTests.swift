@@ -48,7 +48,7 @@ struct BridgedReceiverTests {
     writer.end(keeping: lease)
     #expect(hub.monitors[0].changes.waits { $0.power == .asleep }, "\(hub.devices[0]), \(receiver.phase)")
     #expect(hub.devices[0].warning == nil, "\(hub.devices[0])")
-    // The kernel passes the last command on to the simulated receiver, which reports to no one that it has got it.
+    // The kernel passes the last command on to the simulated receiver. No event shows that it has arrived.
     #expect(eventually { receiver.phase == .backup }, "\(receiver.phase)")
     hub.shutDown()
     await hub.isOff()

@@ -69,8 +69,9 @@ struct CommandedReceiverTests {
         as: "test", receiveValue: { if $0.fix.mode >= .twoDimensional { fixes.append($0) } })
       // The receiver may have a fix before it is configured.
       let speed = its.settings.contains("38400") ? 38400 : its.personality.factorySpeed
-      // This polls because a client that leaves in the middle of the first epoch makes the receiver's last sentences
-      // arrive after the command to sleep, on a busy machine later than the hub allows.
+      // This polls, because the client must not leave with the first value. If it left in the middle of the first
+      // epoch, the receiver's last sentences would arrive after the command to sleep, on a busy machine later than the
+      // hub allows.
       #expect(
         eventually { !fixes.values.isEmpty && receiver.speed == speed && gps().power == .tracking },
         "visit \(visit): \(gps()) at \(receiver.speed)")
@@ -78,7 +79,7 @@ struct CommandedReceiverTests {
       subscription.cancel()
       #expect(hub.monitors[0].changes.waits { $0.power == (its.sleep == nil ? .off : .asleep) }, "visit \(visit)")
       #expect(hardware.powerLines.level(line) == (its.sleep != nil))
-      // The kernel passes the last command on to the simulated receiver, which reports to no one that it has got it.
+      // The kernel passes the last command on to the simulated receiver. No event shows that it has arrived.
       #expect(
         eventually { receiver.amperes < its.personality.amperes(.tracking) / 2 },
         "\(receiver.phase), \(receiver.amperes) A")

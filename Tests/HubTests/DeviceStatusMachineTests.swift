@@ -36,7 +36,7 @@ struct DeviceStatusMachineTests {
     PowerRail.Supply(isOn: true, users: users, sleepers: sleepers, since: nil, problem: problem)
   }
 
-  @Test func `a run goes from settling over a search to a fix, and a lost fix is no first fix`() throws {
+  @Test func `a run goes from settling over a search to a fix, and a fix after a loss is not a first fix`() throws {
     var machine = machine()
     machine.take(activity(.running, "for watch"))
     machine.required(at: at(1))
@@ -86,7 +86,7 @@ struct DeviceStatusMachineTests {
     #expect(try update(&machine, at: at(11)).reason == "watch left")
   }
 
-  @Test func `a supply counts for a device only if something else than its reader keeps it on`() throws {
+  @Test func `a supply counts for a device only if something other than its reader keeps it on`() throws {
     var machine = machine()
     machine.take(activity(.idle, "no client"))
     machine.take(supply(users: ["gps"]))

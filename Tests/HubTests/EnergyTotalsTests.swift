@@ -15,7 +15,7 @@ struct EnergyTotalsTests {
     #expect(
       totals.goOn(until: at(1), .starting, drawing: 100)
         == EnergyCharge(milliwattHours: 100, payers: payers("watch"), seconds: 3600))
-    // The log came after the start.
+    // The client `log` came after the start, so it does not pay for it.
     totals.charge(payers("watch", "log"), waiting: nil)
     #expect(totals.goOn(until: at(2), .starting, drawing: 100)?.payers == payers("watch"))
     #expect(totals.goOn(until: at(3), .measuring, drawing: 100)?.payers == payers("watch", "log"))

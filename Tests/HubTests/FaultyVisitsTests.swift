@@ -7,7 +7,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// The traces of clients that came while something was broken: none.
+/// Clients that come while something is broken leave no thread, no timer and no power line on.
 @Suite(.timeLimit(.minutes(10)))
 struct FaultyVisitsTests {
   enum Fault: CaseIterable {
@@ -88,7 +88,7 @@ struct FaultyVisitsTests {
       }
       #expect(isOver, "visit \(visit): \(clock.waitingCount), \(patience.waitingCount), \(hardware.levels.values)")
     }
-    // The device is not spoilt.
+    // The device still works for the next client.
     let lease = hub.powerLease(of: id).subscribe(as: "test", receiveValue: { _ in })
     #expect(monitor.changes.waits { $0.power == .tracking }, "\(hub.devices)")
     lease.cancel()

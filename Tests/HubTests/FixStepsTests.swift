@@ -32,7 +32,7 @@ struct FixStepsTests {
       for _ in 0..<count { _ = clients.add(Holders(.client("log")), schedule, at: FixStepsTests.at(0)) }
     }
 
-    /// Makes what is due happen.
+    /// Advances the clients to a time, at which wakes and fixes may be due.
     func advance(to seconds: Double) {
       let now = FixStepsTests.at(seconds)
       _ = clients.advance(to: now, lead: FixLeadTime.leads(leadTime(now)), lastKnown: nil)
@@ -53,7 +53,8 @@ struct FixStepsTests {
 
     func subscription(_ name: String) -> Subscription { Subscription { [cancelled] in cancelled.append(name) } }
 
-    /// The next step in words, without a hub once everything has ended. Performs the step, except for a wake.
+    /// Returns the next step in words, and performs it, except for a wake. Once everything has ended, there is no lead
+    /// time, as after the end of a hub.
     func next(at seconds: Double) -> String? {
       let now = FixStepsTests.at(seconds)
       let step = steps.next(
@@ -80,7 +81,7 @@ struct FixStepsTests {
       }
     }
 
-    /// The steps until there is none.
+    /// Performs steps until there is none, and returns them in words.
     func run(at seconds: Double) -> [String] {
       var all: [String] = []
       while let step = next(at: seconds) {

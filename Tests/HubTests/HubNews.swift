@@ -13,7 +13,7 @@ extension Hub {
     let news = News()
     news.follow(registry)
     news.follow(states.fused.activity)
-    // Also the supplies of devices that have left the board.
+    // This includes the supplies of devices that have left the board.
     for rail in machine.switchedRails { news.follow(rail.supply) }
     for entry in registry.value.entries { entry.follow(with: news) }
     return try news.waits(until: isMet)

@@ -98,8 +98,8 @@ struct IdleTimeoutBoundsTests {
     for receiver in IdleTimeoutBoundsTests.receivers {
       let times = ratio(receiver, hasLuck: false) { $0 + 0.01 }
       #expect(times <= 2.05, "\(times)")
-      // The same visitor comes after visits from which the device learns to stay on, and after each restart that it
-      // tries.
+      // Now most visits teach the device to stay on. The visit right after a switch-off comes only now and then, and
+      // after each restart that the device tries.
       var visit = 0
       let hot = receiver[.hot] ?? 0
       let mixed = ratio(receiver, hasLuck: false) { lingers in

@@ -4,7 +4,7 @@ import Hub
 import MonotonicTime
 import Testing
 
-/// Two inertial sensors, of which the preferred one measures what cannot be true.
+/// Two inertial sensors; the preferred one measures impossible values.
 struct ImplausibleStandbyTests {
   private func instant(_ seconds: Double) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: 10_000_000_000 + Int64(seconds * 1e9))

@@ -190,9 +190,9 @@ struct KeptKnowledgeTests {
     #expect(store.present.value.count == count && store.knowledge(of: "next \(count)") != nil)
   }
 
-  // MARK: Of a hub before this one
+  // MARK: Knowledge of a previous hub
 
-  /// Knowledge that was saved this long ago.
+  /// Knowledge of this age.
   private func knowledge(ago age: Duration, of receiver: String = "u-blox 000A0000, protocol 34.10")
     -> ReceiverKnowledge
   {

@@ -370,7 +370,7 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  // MARK: As the hub chooses
+  // MARK: Sleep modes that the hub chooses
 
   /// Teaches the hub that the receiver's battery is empty and that clients return within the hour.
   private func teachSleep(_ monitor: DeviceMonitor) {

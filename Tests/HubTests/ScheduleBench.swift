@@ -156,7 +156,8 @@ final class ScheduleBench {
 
   private func runToNextWake(_ end: MonotonicInstant) {
     var next = [status.schedules.compactMap { $0.wake ?? $0.due }.min(), end].compactMap { $0 }.min() ?? end
-    // Another thread raises the line for a holder of another device, who must not be charged for skipped time.
+    // Another thread may raise the line for a holder of another device. That holder must not be charged for skipped
+    // time.
     if !others.isEmpty { next = min(next, clock.now + .seconds(1)) }
     if let parked {
       // While the board moves, motion may be reported at any time.

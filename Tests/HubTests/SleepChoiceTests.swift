@@ -99,7 +99,7 @@ struct SleepChoiceTests {
     #expect(choice.secondsUntilOff.map { $0 > 21_600 } == true, "\(choice)")
   }
 
-  @Test func `the expected pause is the mean of earlier pauses that lasted at least as long as this one so far`() {
+  @Test func `the expected pause is the mean of earlier pauses that lasted at least as long as this one`() {
     var learned = LearnedIdleTimeout()
     let costs = LearnedIdleTimeout.Costs(watts: 0.1, assumedJoules: 3)
     #expect(learned.expectedPause(after: 0) == nil)

@@ -39,12 +39,12 @@ struct SuspendTests {
     #expect(hub.lastState.value?.air?.value.pressurePascals == 100_001)
   }
 
-  /// A clock of a thread that is interrupted when it looks at the time.
+  /// A clock that interrupts the thread that reads it.
   private final class InterruptedClock: MonotonicTimeSource {
     private let clock = ManualClock()
     private let interruption = Guarded<Callback?>(nil)
 
-    /// Calls a closure once, at the next look at the time.
+    /// Calls a closure once, when the clock is read next.
     func interrupt(_ action: @escaping @Sendable () -> Void) { interruption.withLock { $0 = Callback(action) } }
 
     var now: MonotonicInstant {

@@ -7,8 +7,8 @@ import Simulation
 import TestSupport
 import Testing
 
-/// An epoch that a busy machine's thread reads late is wrong by the distance driven in the meantime. Everything
-/// therefore runs in slow motion, and this test takes twice as long as the tunnel.
+/// A drive through a tunnel, in slow motion. If a busy machine reads an epoch late, the position is wrong by the
+/// distance driven in the meantime. This test therefore takes twice as long as the tunnel.
 @Suite(.timeLimit(.minutes(10)))
 struct TunnelTests {
   @Test func `during thirty seconds without satellites, the position error stays below three sigmas`() async throws {

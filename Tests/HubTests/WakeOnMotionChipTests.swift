@@ -136,7 +136,7 @@ struct WakeOnMotionChipTests {
       #expect(error == 0)
     }
 
-    /// Whether the chip reports these states in the end while the board moves on.
+    /// Whether the chip finally reports these states while the board keeps moving.
     func comesToTell(_ expected: [String]) -> Bool {
       // The chip needs an unknown number of samples until it has noticed the motion, and no event shows that the thread
       // has used up the present ones. So the clock advances while the thread works.
