@@ -108,7 +108,7 @@ extension HardwareError: CustomStringConvertible {
     }
   }
 
-  /// What the user should do next, if known.
+  /// The next step for the user, if known.
   public var nextStep: String? {
     switch self {
     case .notFound(_, let missing): missing.nextStep(on: MachineFiles())

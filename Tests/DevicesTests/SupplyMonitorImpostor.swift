@@ -18,7 +18,7 @@ struct SupplyMonitorImpostor: I2CBus, CustomTestStringConvertible {
     for operation in operations {
       switch operation {
       case .write(let bytes):
-        #expect(bytes.count == 1, "nothing is to be written to it")
+        #expect(bytes.count == 1, "a driver must write nothing to it")
         register = bytes.first ?? 0
       case .read(let bytes):
         let word = word(register)

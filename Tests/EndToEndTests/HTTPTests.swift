@@ -66,7 +66,7 @@ import Testing
     #expect(drops)
     #expect(hub.devicesNow["imu"].holders.count == 100)
     // A client that reads gets every state: from now on all of them get the same ones. If other processes have the
-    // processors for so long that a client reads late, the later states are compared. States are compared only once,
+    // processors until a client reads late, the later states are compared. States are compared only once,
     // and not for a client that is complete, because this takes the processors too.
     let comesToAll = eventually(within: .seconds(240)) {
       for client in clients { client.forget() }

@@ -30,7 +30,7 @@ import Testing
     var crashes: [String] = []
     for packet in HostileBroker.packets {
       let visit = try HostileBroker.visit(broker.port)
-      // What libmosquitto reports is its own decision. It reports an error, or its process has ended.
+      // libmosquitto decides what it reports. It reports an error, or its process has ended.
       #expect(visit.words != nil || visit.hasCrashed, "\(packet): \(visit)")
       if visit.hasCrashed { crashes.append(packet.description) }
       for case .received(let topic, let payload, _, _) in visit.reports {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fusion
 
-/// What driving around tells of a stored magnetometer offset.
+/// A stored magnetometer offset is refined from driving around.
 struct MagneticOffsetRefinerTests {
   /// A calibration with some soft iron, of a field of 48 µT.
   private var stored: InertialCalibration {

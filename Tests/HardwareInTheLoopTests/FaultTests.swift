@@ -150,7 +150,7 @@ extension HardwareInTheLoop {
       let before = (resources: hub.resources, memory: residentKilobytes(hub))
       let faults: [Fault?] = [nil, nil, nil, .noAcknowledge, .timeOut, .receiverUnplugged, .imuUnplugged, .readerHangs]
       for number in 0..<1000 {
-        // Now and then one hangs for so long that the hub notices.
+        // Now and then a hang lasts until the hub notices it.
         let isLong = number % 100 == 99
         let fault = isLong ? .readerHangs : faults.randomElement(using: &random) ?? nil
         try visit(hub, fault: fault, patience: isLong ? 6000 : 100, &random)

@@ -7,7 +7,7 @@ import Testing
 import VirtualBench
 
 extension HardwareInTheLoop {
-  /// What each key of a request wakes, observed on the receiver's power line.
+  /// The wakes that each key of a request causes, observed on the receiver's power line.
   @Suite(
     .serialized, .enabled(if: Bench.isVirtual, "only the virtual bench plays receivers"), .timeLimit(.minutes(600)))
   struct RequestKeyTests {

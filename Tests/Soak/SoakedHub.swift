@@ -378,7 +378,7 @@ final class SoakedHub {
     // Polls briefly at first: this costs the hub nothing, and the condition usually becomes true within microseconds.
     for _ in 0..<200 where isMet() { return }
     guard eventually({ isMet() || !hub.program.isRunning }), hub.program.isRunning else {
-      throw Visitor.Failure(description: "waited in vain until \(what): \(hub.program.standardError.suffix(400))")
+      throw Visitor.Failure(description: "gave up waiting until \(what): \(hub.program.standardError.suffix(400))")
     }
   }
 
