@@ -105,6 +105,8 @@ final class HTTPServing: Sendable {
     present.serving = self
     let opened = offer.port.endpoint.sockets.map { listen(at: $0) }
     listeners.withLock { $0 = opened }
+    // A port may have failed to open before its listener was in the list.
+    review()
   }
 
   /// Logs at most one line a minute about clients that stop reading.
@@ -143,8 +145,10 @@ final class HTTPServing: Sendable {
 
   private func review() {
     let isEnding = isEnding.withLock { $0 }
-    let isMissing = listeners.withLock { $0.contains { $0.phase.value == .over } }
-    missing.set(isMissing: isMissing && !isEnding)
+    // The lock keeps the results of two reviews in order.
+    listeners.withLock { listeners in
+      missing.set(isMissing: !isEnding && listeners.contains { $0.phase.value == .over })
+    }
   }
 
   /// Whether the port is open at any address. Waits until that is known.
