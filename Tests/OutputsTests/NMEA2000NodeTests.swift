@@ -108,6 +108,11 @@ struct NMEA2000NodeTests {
     let lists = node.receive(request(126_464, to: 60), at: Self.end)
     #expect(lists.map { $0.bytes[0] } == [0, 1] && lists.allSatisfy { $0.destination == 3 })
     #expect(lists[1].bytes == [1, 0x00, 0xEA, 0x00, 0x00, 0xEE, 0x00])
+    // A list is a fast packet, even if it would fit into one frame.
+    #expect(
+      lists[1].frames(from: 60, sequence: 2).map(\.bytes) == [
+        [0x40, 7, 1, 0x00, 0xEA, 0x00, 0x00, 0xEE], [0x41, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
+      ])
     // The group 65240, a commanded address, is 0x00FED8.
     let refusal = node.receive(request(65240, to: 60), at: Self.end)
     #expect(refusal.map(\.bytes) == [[1, 0xFF, 0xFF, 0xFF, 0xFF, 0xD8, 0xFE, 0x00]])

@@ -26,7 +26,7 @@ final class NMEA2000Link: Sendable {
     mutating func append(_ messages: [NMEA2000Message]) {
       guard let address = node?.address else { return }
       for message in messages {
-        if message.bytes.count > 8 { sequence &+= 1 }
+        if message.isFastPacket { sequence &+= 1 }
         let frames = message.frames(from: address, sequence: sequence)
         dropped += queue.append(frames, size: frames.count)
       }

@@ -52,15 +52,24 @@ struct NMEA2000Message: Equatable, Sendable {
     }
   }
 
-  /// The frames of the message. Content that is longer than a frame is sent as a fast packet. Its first frame has the
-  /// length and six bytes, and each further one has seven bytes.
+  /// Whether the message is a fast packet. That depends on the group and not on the length, because the receiver of a
+  /// short list of groups also expects the header of a fast packet.
+  var isFastPacket: Bool {
+    switch group {
+    case .groupList, .productInformation, .gnssPosition: true
+    default: false
+    }
+  }
+
+  /// The frames of the message. The first frame of a fast packet has the length and six bytes, and each further one has
+  /// seven bytes.
   ///
   /// - Parameter sequence: the number of the fast packet, of which three bits are used
   func frames(from source: UInt8, sequence: UInt8) -> [CANFrame] {
     var identifier = priority << 26 | group.rawValue << 8 | UInt32(source)
     // In the groups below 61440 (PF below 240), the second byte of the number is the receiver's address.
     if group.rawValue & 0xFF00 < 0xF000 { identifier |= UInt32(destination) << 8 }
-    guard bytes.count > 8 else { return [CANFrame(identifier: identifier, bytes: bytes)] }
+    guard isFastPacket else { return [CANFrame(identifier: identifier, bytes: bytes)] }
     var frames: [CANFrame] = []
     var rest = bytes[...]
     while !rest.isEmpty {
