@@ -24,6 +24,8 @@ static const uint64_t call_limit_us = 10 * 1000000;
 struct csystemd_modem {
   sd_bus *bus;
   char *path;
+  // The unique name of ModemManager on the bus. Any program may send the hub a signal, so the sender is compared.
+  char *owner;
   // The sentences of the last report, and the new ones that the caller has not read yet.
   char *present, *unread;
   int is_gone, was_on, had_signals;
@@ -44,15 +46,27 @@ static int is_type(const char *line, size_t length, const char *type) {
   return length > 6 && !memcmp(line + 3, type, 3);
 }
 
+static int is_list(const char *line, size_t length) {
+  return is_type(line, length, "GSA") || is_type(line, length, "GSV");
+}
+
 // Takes a report. It has the last sentences of each type, and only the new ones are passed on. The lists of satellites
-// have no time and may stay the same, so they are passed on once for each new RMC.
+// have no time and may stay the same, so they are passed on once for each new RMC. A receiver without a time repeats its
+// RMC, and then the lists are passed on when they change.
 static int take(csystemd_modem *modem, const char *text) {
-  int is_epoch = 0;
+  int is_epoch = 0, has_time = 0, has_new_list = 0;
   for (const char *line = text; *line; line += strspn(line, "\r\n")) {
     size_t length = strcspn(line, "\r\n");
-    if (is_type(line, length, "RMC") && !has_line(modem->present, line, length)) is_epoch = 1;
+    int is_new = !has_line(modem->present, line, length);
+    if (is_type(line, length, "RMC")) {
+      if (is_new) is_epoch = 1;
+      if (length > 7 && line[7] >= '0' && line[7] <= '9') has_time = 1;
+    } else if (is_new && is_list(line, length)) {
+      has_new_list = 1;
+    }
     line += length;
   }
+  if (!has_time && has_new_list) is_epoch = 1;
   size_t before = modem->unread ? strlen(modem->unread) : 0;
   // Each line ends with two bytes. The last one may lack them.
   char *unread = realloc(modem->unread, before + 2 * strlen(text) + 3);
@@ -61,8 +75,7 @@ static int take(csystemd_modem *modem, const char *text) {
   char *end = unread + before;
   for (const char *line = text; *line; line += strspn(line, "\r\n")) {
     size_t length = strcspn(line, "\r\n");
-    int is_list = is_type(line, length, "GSA") || is_type(line, length, "GSV");
-    if (length && (is_list ? is_epoch : !has_line(modem->present, line, length))) {
+    if (length && (is_list(line, length) ? is_epoch : !has_line(modem->present, line, length))) {
       memcpy(end, line, length);
       end = stpcpy(end + length, "\r\n");
     }
@@ -92,9 +105,16 @@ static int take_location(csystemd_modem *modem, sd_bus_message *message) {
   return result < 0 ? result : sd_bus_message_exit_container(message);
 }
 
+static int is_from(sd_bus_message *message, const char *sender) {
+  const char *actual = sd_bus_message_get_sender(message);
+  return actual && sender && !strcmp(actual, sender);
+}
+
 static int properties_changed(sd_bus_message *message, void *userdata, sd_bus_error *unused) {
   (void)unused;
+  const csystemd_modem *modem = userdata;
   const char *name;
+  if (!is_from(message, modem->owner)) return 0;
   if (sd_bus_message_read(message, "s", &name) < 0 || strcmp(name, location)) return 0;
   int result = sd_bus_message_enter_container(message, SD_BUS_TYPE_ARRAY, "{sv}");
   while (result >= 0 && (result = sd_bus_message_enter_container(message, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
@@ -115,10 +135,12 @@ static int properties_changed(sd_bus_message *message, void *userdata, sd_bus_er
 static int went_away(sd_bus_message *message, void *userdata, sd_bus_error *unused) {
   (void)unused;
   csystemd_modem *modem = userdata;
-  const char *name, *old, *new;
+  const char *path;
   if (sd_bus_message_is_signal(message, NULL, "NameOwnerChanged")) {
-    modem->is_gone = sd_bus_message_read(message, "sss", &name, &old, &new) >= 0 && !*new;
-  } else if (sd_bus_message_read(message, "o", &name) >= 0 && !strcmp(name, modem->path)) {
+    // Also if ModemManager is back already, it knows nothing of what the hub has set.
+    if (is_from(message, "org.freedesktop.DBus")) modem->is_gone = 1;
+  } else if (is_from(message, modem->owner) && sd_bus_message_read(message, "o", &path) >= 0
+             && !strcmp(path, modem->path)) {
     modem->is_gone = 1;
   }
   return 0;
@@ -133,6 +155,11 @@ static int find(csystemd_modem *modem, int number, sd_bus_error *error) {
   // If the user has stopped ModemManager, this call must not start it.
   if (result >= 0) result = sd_bus_message_set_auto_start(call, 0);
   if (result >= 0) result = sd_bus_call(modem->bus, call, 0, error, &reply);
+  if (result >= 0) {
+    const char *owner = sd_bus_message_get_sender(reply);
+    modem->owner = owner ? strdup(owner) : NULL;
+    if (!modem->owner) result = -ENOMEM;
+  }
   if (result >= 0) result = sd_bus_message_enter_container(reply, SD_BUS_TYPE_ARRAY, "{oa{sa{sv}}}");
   while (result >= 0 && !modem->path
          && (result = sd_bus_message_enter_container(reply, SD_BUS_TYPE_DICT_ENTRY, "oa{sa{sv}}")) > 0) {
@@ -170,13 +197,13 @@ static int set_seconds(csystemd_modem *modem, uint32_t seconds, sd_bus_error *er
     modem->bus, destination, modem->path, location, "SetGpsRefreshRate", error, NULL, "u", seconds);
 }
 
-// Restores what another program may rely on. It may have changed the sources in the meantime.
+// Restores what another program may rely on. It may have changed the sources in the meantime. If the receiver cannot be
+// switched off, the interval stays 0, so that the hub does it the next time.
 static void switch_off(csystemd_modem *modem) {
   uint32_t enabled = 0;
   if (get(modem, "Enabled", 'u', &enabled, NULL) < 0) return;
   if (!modem->was_on) enabled &= ~(uint32_t)source_gps_nmea;
-  (void)set_seconds(modem, modem->old_seconds, NULL);
-  (void)set_up(modem, enabled, modem->had_signals, NULL);
+  if (set_up(modem, enabled, modem->had_signals, NULL) >= 0) (void)set_seconds(modem, modem->old_seconds, NULL);
 }
 
 static int start(csystemd_modem *modem, int number, sd_bus_error *error) {
@@ -213,11 +240,14 @@ static int start(csystemd_modem *modem, int number, sd_bus_error *error) {
     enabled &= ~(uint32_t)source_gps_nmea;
   }
   modem->was_on = (enabled & source_gps_nmea) != 0;
-  result = set_up(modem, enabled | source_gps_nmea, 1, error);
-  if (result < 0) return result;
-  // By default there is a report every 30 s. With 0, there is one for each sentence.
+  // By default there is a report every 30 s. With 0, there is one for each sentence. The interval is set first, as the
+  // mark of a receiver that the hub has switched on.
   result = set_seconds(modem, 0, error);
-  if (result < 0) switch_off(modem);
+  if (result < 0) return result;
+  result = set_up(modem, enabled | source_gps_nmea, 1, error);
+  // A modem that answers too late may switch its receiver on nevertheless, so the mark stays.
+  if (result == -ETIMEDOUT) (void)set_up(modem, enabled, modem->had_signals, NULL);
+  else if (result < 0) switch_off(modem);
   return result;
 }
 
@@ -264,6 +294,7 @@ void csystemd_modem_close(csystemd_modem *modem) {
   if (!modem->is_gone) switch_off(modem);
   sd_bus_flush_close_unref(modem->bus);
   free(modem->path);
+  free(modem->owner);
   free(modem->present);
   free(modem->unread);
   free(modem);

@@ -191,6 +191,36 @@ struct SerialReceiverTests {
     #expect(error?.summary == "bytes but no sentences on noise: wrong speed, or not a receiver")
   }
 
+  /// A line on which nothing arrives.
+  private struct SilentPort: SerialPort {
+    let name = "silence"
+    let fileDescriptor: Int32
+    let longestSilence: Duration
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int { 0 }
+    func write(_ bytes: [UInt8]) {}
+    func writeNow(_ bytes: ArraySlice<UInt8>) -> Int { bytes.count }
+    var unsentCount: Int { 0 }
+    func setSpeed(_ speed: BaudRate) {}
+    func close() {}
+  }
+
+  @Test func `a port states how long its receiver may be silent`() {
+    // Reads without bytes follow each other, so that the test need not wait.
+    let zero = open("/dev/zero", O_RDONLY | O_CLOEXEC)
+    defer { Glibc.close(zero) }
+    for limit in [10, 900] {
+      let stop = StopSignal()
+      let clock = HurryingClock()
+      let port = SilentPort(fileDescriptor: zero, longestSilence: .seconds(limit))
+      let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+      let start = clock.now
+      #expect(throws: HardwareError.self) { try receiver.run(receive: { _ in }) }
+      let silence = clock.now - start
+      #expect(silence >= .seconds(limit) && silence < .seconds(limit + 10), "\(silence)")
+    }
+  }
+
   /// A receiver at 9600 baud that starts slowly after it was switched on. At any other speed its bytes are noise.
   private final class SlowStarter: SerialPort {
     let name = "slow"

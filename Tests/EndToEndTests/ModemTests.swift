@@ -18,7 +18,7 @@ import Testing
       <busconfig>
         <listen>unix:path=\(folder)/bus</listen>
         <auth>EXTERNAL</auth>
-        <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
+        <policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/><allow user="*"/></policy>
       </busconfig>
 
       """, to: folder + "/bus.conf")
@@ -26,10 +26,14 @@ import Testing
     _ = bus.prints("unix:path=")
   }
 
-  private func modemManager() -> Program {
-    let program = Program(
-      [SharedData.packageFolder + "/Tests/EndToEndTests/modemmanager.py"], path: "/usr/bin/python3",
+  private func standIn(_ arguments: [String]) -> Program {
+    Program(
+      [SharedData.packageFolder + "/Tests/EndToEndTests/modemmanager.py"] + arguments, path: "/usr/bin/python3",
       environment: environment)
+  }
+
+  private func modemManager(_ arguments: String...) -> Program {
+    let program = standIn(arguments)
     #expect(program.prints("ready"), "\(program.standardError)")
     return program
   }
@@ -52,9 +56,9 @@ import Testing
     let watch = hub.watch()
     let hasFix = watch.prints("\"mode\":\"gnss\"") && watch.prints("\"source\":\"lte\"")
     #expect(hasFix, "\(hub.devicesNow) \(hub.program.standardError) \(modems.standardError)")
-    #expect(modems.standardOutput.contains("setup 5 True\nrefresh 0\n"), "\(modems.standardOutput)")
+    #expect(modems.standardOutput.contains("refresh 0\nsetup 5 True\n"), "\(modems.standardOutput)")
     stop(watch)
-    #expect(modems.prints("refresh 30\nsetup 1 False\n"), "\(modems.standardOutput)")
+    #expect(modems.prints("setup 1 False\nenabled 1\nrefresh 30\n"), "\(modems.standardOutput)")
     #expect(hub.comesToRest())
     // ModemManager is restarted while a client needs the receiver.
     let second = hub.watch()
@@ -82,8 +86,60 @@ import Testing
     let watch = second.watch()
     #expect(watch.prints("\"source\":\"lte\""))
     stop(watch)
-    #expect(modems.prints("refresh 30\nsetup 1 False\n"), "\(modems.standardOutput)")
+    #expect(modems.prints("setup 1 False\nenabled 1\nrefresh 30\n"), "\(modems.standardOutput)")
     #expect(second.stop() == 0)
+    stop(modems)
+    stop(bus)
+  }
+
+  private func hub() -> HubProcess {
+    HubProcess(
+      board: "{ name: \"modem\", devices: { lte: { driver: \"nmea\", port: \"modem://\" } } }",
+      environment: environment)
+  }
+
+  @Test func `a receiver that searches without a time stays on, although it reports nothing new`() {
+    let modems = modemManager("cold")
+    let hub = hub()
+    let watch = hub.watch()
+    #expect(watch.prints("\"mode\":\"gnss\""), "\(hub.devicesNow) \(modems.standardOutput)")
+    #expect(modems.standardOutput == "ready\nrefresh 0\nsetup 5 True\nenabled 5\n", "\(modems.standardOutput)")
+    stop(watch)
+    #expect(hub.stop() == 0)
+    stop(modems)
+    stop(bus)
+  }
+
+  @Test func `a receiver that a slow modem switches on after the time limit is switched off later`() {
+    let modems = modemManager("late")
+    let hub = hub()
+    let watch = hub.watch()
+    #expect(watch.prints("\"source\":\"lte\""), "\(hub.devicesNow) \(modems.standardOutput)")
+    #expect(modems.standardOutput.contains("setup 1 False\n"), "\(modems.standardOutput)")
+    let before = modems.standardOutput.count
+    stop(watch)
+    #expect(modems.prints("enabled 1\nrefresh 30\n"), "\(modems.standardOutput)")
+    #expect(modems.standardOutput.dropFirst(before).contains("setup 1 False\n"), "\(modems.standardOutput)")
+    #expect(hub.stop() == 0)
+    stop(modems)
+    stop(bus)
+  }
+
+  @Test func `other programs on the bus can neither invent positions nor end the reading`() {
+    let modems = modemManager()
+    let hub = hub()
+    let watch = hub.watch()
+    #expect(watch.prints("\"source\":\"lte\""))
+    #expect(standIn(["forge"]).wait() == 0)
+    let positions = watch.standardOutput.count
+    #expect(eventually { watch.standardOutput.count > positions + 2000 })
+    #expect(!watch.standardOutput.contains("\"lat\":10"), "\(watch.standardOutput)")
+    stop(watch)
+    #expect(modems.prints("refresh 30\n"), "\(modems.standardOutput)")
+    #expect(
+      modems.standardOutput == "ready\nrefresh 0\nsetup 5 True\nenabled 5\nsetup 1 False\nenabled 1\nrefresh 30\n",
+      "\(modems.standardOutput)")
+    #expect(hub.stop() == 0)
     stop(modems)
     stop(bus)
   }

@@ -1,6 +1,11 @@
-"""Takes the place of ModemManager on a test's own bus: one modem without a receiver and one with a receiver."""
+"""Takes the place of ModemManager on a test's own bus: one modem without a receiver and one with a receiver.
+
+With the argument "cold" the receiver has no fix and no time for 12 s, and repeats one sentence, which ModemManager reports
+once. With "late" it answers the call that switches the receiver on only after 12 s. With "forge" the program takes no
+name, and sends every program on the bus signals that only ModemManager and the bus may send.
+"""
 import sys
-import dbus, dbus.service
+import dbus, dbus.lowlevel, dbus.service
 from dbus.mainloop.glib import DBusGMainLoop
 from gi.repository import GLib
 
@@ -27,6 +32,7 @@ class Modem(dbus.service.Object):
         }
         self.traces = {}
         self.second = 0
+        self.void_ticks = 60 if "cold" in sys.argv else 0
         super().__init__(bus, self.path)
 
     @dbus.service.method(PROPERTIES, in_signature="ss", out_signature="v")
@@ -37,11 +43,22 @@ class Modem(dbus.service.Object):
     def PropertiesChanged(self, interface, changed, invalidated):
         pass
 
-    @dbus.service.method(LOCATION, in_signature="ub")
-    def Setup(self, sources, signals):
+    @dbus.service.method(LOCATION, in_signature="ub", async_callbacks=("answer", "fail"))
+    def Setup(self, sources, signals, answer, fail):
         print(f"setup {sources} {bool(signals)}", flush=True)
-        self.values["Enabled"] = dbus.UInt32(sources)
-        self.values["SignalsLocation"] = dbus.Boolean(signals)
+
+        def finish():
+            self.values["Enabled"] = dbus.UInt32(sources)
+            self.values["SignalsLocation"] = dbus.Boolean(signals)
+            print(f"enabled {sources}", flush=True)
+            answer()
+            return False
+
+        if "late" in sys.argv and sources & 4:
+            sys.argv.remove("late")
+            GLib.timeout_add(12_000, finish)
+        else:
+            finish()
 
     @dbus.service.method(LOCATION, in_signature="u")
     def SetGpsRefreshRate(self, seconds):
@@ -51,6 +68,12 @@ class Modem(dbus.service.Object):
     def tick(self):
         if not self.values["Enabled"] & 4:
             return True
+        if self.void_ticks:
+            self.void_ticks -= 1
+            if not self.traces:
+                self.traces = {"RMC": sentence("GPRMC,,V,,,,,,,,,,N")}
+                self.report()
+            return True
         self.second += 1
         time = f"1200{self.second % 60:02d}.00"
         for kind, body in [
@@ -59,12 +82,15 @@ class Modem(dbus.service.Object):
             ("GSA", "GPGSA,A,3,23,29,07,08,09,18,26,28,,,,,1.94,1.18,1.54"),
         ]:
             self.traces[kind] = sentence(body)
-            if self.values["GpsRefreshRate"] == 0 and self.values["SignalsLocation"]:
-                location = dbus.Dictionary(
-                    {dbus.UInt32(1): "262,02,FFFE,D5B3,D5B3", dbus.UInt32(4): "\r\n".join(self.traces.values())},
-                    signature="uv")
-                self.PropertiesChanged(LOCATION, {"Location": location, "SignalsLocation": True}, [])
+            self.report()
         return True
+
+    def report(self):
+        if self.values["GpsRefreshRate"] == 0 and self.values["SignalsLocation"]:
+            location = dbus.Dictionary(
+                {dbus.UInt32(1): "262,02,FFFE,D5B3,D5B3", dbus.UInt32(4): "\r\n".join(self.traces.values())},
+                signature="uv")
+            self.PropertiesChanged(LOCATION, {"Location": location, "SignalsLocation": True}, [])
 
 
 class Manager(dbus.service.Object):
@@ -77,6 +103,28 @@ class Manager(dbus.service.Object):
         return {dbus.ObjectPath(m.path): {LOCATION: dbus.Dictionary(m.values, signature="sv")} for m in self.modems}
 
 
+def forge(bus):
+    sentences = dbus.Dictionary({dbus.UInt32(4): sentence("GPRMC,130000.00,A,1000.0,N,01000.0,E,0.0,0.0,060726,,,A")}, signature="uv")
+    signals = [
+        (ROOT + "/Modem/3", PROPERTIES, "PropertiesChanged", "sa{sv}as",
+         (LOCATION, dbus.Dictionary({"Location": sentences}, signature="sv"), dbus.Array([], signature="s"))),
+        (ROOT, MANAGER, "InterfacesRemoved", "oas", (ROOT + "/Modem/3", [LOCATION])),
+        ("/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", "sss", (NAME, ":1.0", "")),
+    ]
+    for name in bus.list_names():
+        for path, interface, member, signature, values in signals if name.startswith(":") else []:
+            message = dbus.lowlevel.SignalMessage(path, interface, member)
+            message.set_destination(name)
+            message.append(*values, signature=signature)
+            bus.send_message(message)
+    bus.flush()
+    # The answer to a call shows that the bus has delivered the signals.
+    bus.list_names()
+
+
+if "forge" in sys.argv:
+    forge(dbus.SystemBus())
+    sys.exit()
 DBusGMainLoop(set_as_default=True)
 bus = dbus.SystemBus()
 name = dbus.service.BusName(NAME, bus, do_not_queue=True)

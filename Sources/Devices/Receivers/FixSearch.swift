@@ -170,7 +170,7 @@ extension FixSearch.Finding {
     case .noSentences where NetworkSource.isMeant(by: port):
       "check 'port' in the board file: the device there is not a receiver"
     case .silent where ModemPortName.isMeant(by: port):
-      "check that the modem has a receiver, and an antenna for it: mmcli -m any --location-status"
+      "wait: without a fix a modem may report nothing for minutes; then check that an antenna for its receiver is connected"
     case .silent where I2CPortName(port) != nil:
       "check that the receiver's I2C port is enabled, and that SDA and SCL are wired"
     case .noSentences where I2CPortName(port) != nil: "check 'address' in the board file: the chip there is no receiver"

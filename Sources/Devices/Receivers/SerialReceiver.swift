@@ -11,8 +11,8 @@ public final class SerialReceiver {
   ]
   /// How long to listen at one speed. Receivers report at least once a second.
   static let listeningTime = Duration.milliseconds(1500)
-  /// The maximum time without bytes, or without meaningful bytes.
-  private static let silenceLimit = Duration.seconds(10)
+  /// The maximum time between two reports of the counts.
+  private static let longestWait = Duration.seconds(10)
   /// The maximum time to send the bytes that a client of the bridge has left, in addition to the time that the line
   /// needs for them.
   private static let farewellLimit = Duration.seconds(10)
@@ -37,6 +37,8 @@ public final class SerialReceiver {
   /// The clients whose bytes end a wait. During requests to the receiver there are none.
   private var attention = Attention.none
   private var speed = BaudRate.b9600
+  /// The maximum time without bytes, or without meaningful bytes.
+  private let silenceLimit: Duration
   /// Whether only one speed is tried.
   private var isSpeedFixed = false
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
@@ -74,6 +76,7 @@ public final class SerialReceiver {
     self.report = report
     self.forward = forward
     self.port = port
+    silenceLimit = port.longestSilence
     self.poller = poller
     self.clock = clock
   }
@@ -94,7 +97,7 @@ public final class SerialReceiver {
     isSpeedFixed = speed != nil
     // If the port has no line speed, any value works.
     if let speed = port.hasSpeed ? speed : .b115200 {
-      switch try listen(at: speed, for: SerialReceiver.silenceLimit, receive) {
+      switch try listen(at: speed, for: silenceLimit, receive) {
       case .heard: return speed
       case .stopped: return nil
       case .nothing: throw unheard(since: bytes, for: clock.now - startedAt)
@@ -210,18 +213,20 @@ public final class SerialReceiver {
       attention = .none
     }
     var (frames, bytes) = (frameCount, byteCount)
-    var deadline = clock.now + SerialReceiver.silenceLimit
+    var deadline = clock.now + silenceLimit
     while true {
       let left = deadline - clock.now
-      if try read(atMost: max(.zero, left), receive) == .stopped { return false }
+      // The end of each wait is reported, so that the status of a silent receiver does not stay as it is.
+      let wait = min(max(.zero, left), SerialReceiver.longestWait)
+      if try read(atMost: wait, receive) == .stopped { return false }
       if isOver() { return true }
       if frameCount != frames {
         (frames, bytes) = (frameCount, byteCount)
-        deadline = clock.now + SerialReceiver.silenceLimit
+        deadline = clock.now + silenceLimit
       } else if left <= .zero {
         // Bytes alone do not show that the receiver works. At a wrong speed, or in an unknown binary protocol, bytes
         // arrive forever.
-        throw unheard(since: bytes, for: SerialReceiver.silenceLimit)
+        throw unheard(since: bytes, for: silenceLimit)
       }
     }
   }
@@ -251,7 +256,7 @@ public final class SerialReceiver {
         }
         if feed.isOver { break }
       }
-      let limit = min(pause ?? SerialReceiver.silenceLimit, SerialReceiver.silenceLimit)
+      let limit = min(pause ?? silenceLimit, silenceLimit)
       isStopped = try read(atMost: limit, receive) == .stopped
     }
     try feed.endMessage(on: port)

@@ -15,6 +15,8 @@ public protocol SerialPort: Sendable {
   func setSpeed(_ speed: BaudRate) throws(HardwareError)
   /// Whether the line has a baud rate that must match the receiver's. A network connection has none.
   var hasSpeed: Bool { get }
+  /// How long nothing may arrive from a receiver that works.
+  var longestSilence: Duration { get }
   /// The number of transfers that failed; 0 for a line that cannot tell.
   var errorCount: Int { get }
   /// Tells a port that has to ask for bytes how often the receiver reports; `nil` if this is unknown.
@@ -25,6 +27,8 @@ public protocol SerialPort: Sendable {
 
 extension SerialPort {
   public var hasSpeed: Bool { true }
+  /// Receivers report at least once a second, or once in five seconds at the lowest rate.
+  public var longestSilence: Duration { .seconds(10) }
   public var errorCount: Int { 0 }
   public func expectReports(every period: Duration?) {}
 }
