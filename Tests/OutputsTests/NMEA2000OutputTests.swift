@@ -22,12 +22,12 @@ import Testing
     private let lifetime = Lifetime()
     private let service: Task<Void, any Error>
 
-    init(_ settings: String) throws {
+    init(_ settings: String, patience: Duration = NMEA2000Link.usualPatience) throws {
       other = bus.join()
       hub = try ServedHub("nmea2000: { \(settings) }")
       let sink = JournalSink(to: Nowhere())
       sink.observe { [log] in log.append($0.message) }.store(in: lifetime)
-      let output = NMEA2000Output(host: hub.host, sink: sink) { [bus] _ in bus.join() }
+      let output = NMEA2000Output(host: hub.host, sink: sink, patience: patience) { [bus] _ in bus.join() }
       service = Task { try await output.run() }
     }
 
@@ -114,6 +114,25 @@ import Testing
     let count = boat.bus.frames.values.count
     boat.bus.isStalled = false
     #expect(boat.bus.frames.waits { $0.count > count + 100 })
+    await boat.end()
+  }
+
+  @Test func `values do not wait for a silent bus, and its first new device makes the hub claim its address`()
+    async throws
+  {
+    let boat = try Boat("interface: \"vcan0\", keepsAwake: true", patience: .milliseconds(50))
+    #expect(boat.sends(.position, from: 60))
+    boat.bus.isStalled = true
+    #expect(boat.log.waits { $0.contains { $0.contains("no device on vcan0 acknowledges frames") } })
+    let count = boat.bus.frames.values.count
+    boat.bus.isStalled = false
+    // Without the other device the hub would try after a minute.
+    #expect(try boat.other.send(CANFrame(identifier: 0x18EA_FF03, bytes: [0x00, 0xEE, 0x00])))
+    #expect(boat.bus.frames.waits { $0[count...].contains { Self.is($0, .position, from: 60) } })
+    let frames = boat.bus.frames.values[count...].filter { $0.identifier & 0xFF == 60 }
+    #expect(frames.first.map { Self.is($0, .addressClaim, from: 60) } == true)
+    #expect(boat.log.waits { $0.count { $0.contains("values go to vcan0 from address 60") } == 2 })
+    #expect(boat.log.values.count { $0.contains("acknowledges") } == 1, "\(boat.log.values)")
     await boat.end()
   }
 

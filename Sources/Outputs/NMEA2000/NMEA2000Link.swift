@@ -37,19 +37,28 @@ final class NMEA2000Link: Sendable {
   private static let frameLimit = 64
   private static let firstPause = Duration.milliseconds(5)
   private static let longestPause = Duration.seconds(1)
+  /// How long a bus may take no frame until it counts as silent. All waiting values are forgotten then, because they
+  /// would look new when the bus comes back.
+  static let usualPatience = Duration.seconds(5)
+  /// The interval at which the hub tries a silent bus. A device that is switched on claims its address, and then the
+  /// hub tries at once.
+  private static let silencePause = Duration.seconds(60)
 
   private let port: Board.NMEA2000Port
   private let version: String
   private let traffic: OutputTraffic.Kind
   private let sink: JournalSink
   private let open: Opener
+  private let patience: Duration
   private let stop = StopSignal()
   private let wake = WakeSignal()
   private let state = Guarded(State())
 
   init(
-    _ port: Board.NMEA2000Port, version: String, traffic: OutputTraffic.Kind, sink: JournalSink, open: @escaping Opener
+    _ port: Board.NMEA2000Port, version: String, traffic: OutputTraffic.Kind, sink: JournalSink,
+    patience: Duration, open: @escaping Opener
   ) {
+    self.patience = patience
     self.port = port
     self.version = version
     self.traffic = traffic
@@ -93,7 +102,7 @@ final class NMEA2000Link: Sendable {
         if problem != lastProblem { sink.write(.warning, "NMEA 2000: \(problem); the hub tries again") }
         lastProblem = problem
       }
-      state.withLock { $0.node = nil }
+      rest()
       _ = poller.wait(for: nil, atMost: backoff.next())
     }
   }
@@ -109,10 +118,13 @@ final class NMEA2000Link: Sendable {
     var known: UInt8?
     var pause = NMEA2000Link.firstPause
     var unsent: ArraySlice<CANFrame> = []
+    var blockedSince: MonotonicInstant?
+    var isSilent = false
     while true {
       while let frame = try socket.receive() { if take(frame, at: clock.now) { unsent = [] } }
       let (deadline, address) = elapse(to: clock.now)
-      if let address, address != known {
+      // A claim that the bus has not taken gives no address.
+      if let address, address != known, blockedSince == nil {
         if address == NMEA2000Message.noAddress {
           sink.write(
             .warning, "NMEA 2000: all addresses of \(port.interface) are taken; the hub sends nothing there")
@@ -122,15 +134,41 @@ final class NMEA2000Link: Sendable {
         }
         known = address
       }
-      if try flush(socket, &unsent) {
-        pause = NMEA2000Link.firstPause
+      let (isFlushed, hasSent) = try flush(socket, &unsent)
+      if isFlushed || hasSent { (pause, blockedSince, isSilent) = (NMEA2000Link.firstPause, nil, false) }
+      let since = isFlushed ? nil : blockedSince ?? clock.now
+      blockedSince = since
+      if isFlushed {
         let limit = deadline.map { max(.zero, $0 - clock.now) }
         if poller.wait(for: socket.fileDescriptor, or: wake, atMost: limit) == .stopped { return }
+      } else if let since, clock.now - since >= patience {
+        if !isSilent { sink.write(.warning, "NMEA 2000: \(silence)") }
+        isSilent = true
+        rest()
+        let event = poller.wait(for: socket.fileDescriptor, atMost: NMEA2000Link.silencePause)
+        if event == .stopped { return }
+        if event == .readable { blockedSince = nil }
+        (unsent, known, pause) = ([], nil, NMEA2000Link.firstPause)
+        begin(at: clock.now)
       } else {
         // If no device answers, the controller repeats the first frame forever. The pauses grow then.
         if poller.wait(for: nil, atMost: pause) == .stopped { return }
         pause = min(pause * 2, NMEA2000Link.longestPause)
       }
+    }
+  }
+
+  private var silence: HardwareError {
+    .unheard(
+      "no device on \(port.interface) acknowledges frames",
+      nextStep: "switch the bus on, or check its wires and the bit rate: ip -details link show \(port.interface)")
+  }
+
+  /// Forgets the node and what it wanted to send.
+  private func rest() {
+    state.withLock { state in
+      state.node = nil
+      state.queue.removeAll()
     }
   }
 
@@ -172,15 +210,20 @@ final class NMEA2000Link: Sendable {
   /// Sends what waits.
   ///
   /// - Parameter unsent: the frames of the message that is being sent
-  /// - Returns: `false` if the interface takes no more at present
-  private func flush(_ socket: any CANSocket, _ unsent: inout ArraySlice<CANFrame>) throws(HardwareError) -> Bool {
+  /// - Returns: whether nothing waits any more, or else the interface takes no more at present; and whether it has taken
+  ///   a frame
+  private func flush(
+    _ socket: any CANSocket, _ unsent: inout ArraySlice<CANFrame>
+  ) throws(HardwareError) -> (isFlushed: Bool, hasSent: Bool) {
+    var hasSent = false
     while true {
       if unsent.isEmpty {
-        guard let next = state.withLock({ $0.queue.popFirst() }) else { return true }
+        guard let next = state.withLock({ $0.queue.popFirst() }) else { return (true, hasSent) }
         unsent = next[...]
       }
       while let frame = unsent.first {
-        guard try socket.send(frame) else { return false }
+        guard try socket.send(frame) else { return (false, hasSent) }
+        hasSent = true
         unsent = unsent.dropFirst()
       }
     }

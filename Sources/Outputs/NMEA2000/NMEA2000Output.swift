@@ -16,6 +16,7 @@ public final class NMEA2000Output: Service {
   private let host: HubHost
   private let sink: JournalSink
   private let open: NMEA2000Link.Opener
+  private let patience: Duration
   /// The settings of the interface, and its subscription and thread.
   private struct Present {
     let port: Board.NMEA2000Port
@@ -32,8 +33,14 @@ public final class NMEA2000Output: Service {
     }
   }
 
-  /// - Parameter open: opens a bus by the name of its interface
-  init(host: HubHost, sink: JournalSink, open: @escaping NMEA2000Link.Opener) {
+  /// - Parameters:
+  ///   - patience: how long a bus may take no frame until it counts as silent
+  ///   - open: opens a bus by the name of its interface
+  init(
+    host: HubHost, sink: JournalSink, patience: Duration = NMEA2000Link.usualPatience,
+    open: @escaping NMEA2000Link.Opener
+  ) {
+    self.patience = patience
     self.host = host
     self.sink = sink
     self.open = open
@@ -69,7 +76,8 @@ public final class NMEA2000Output: Service {
     }
     // The old node leaves the bus first, because two nodes with one name would compete for the address.
     replace(with: nil)
-    let link = NMEA2000Link(port, version: host.version, traffic: host.traffic.nmea, sink: sink, open: open)
+    let link = NMEA2000Link(
+      port, version: host.version, traffic: host.traffic.nmea, sink: sink, patience: patience, open: open)
     let send = { @Sendable (state: FusedState) in link.send(state) }
     let holder = Holder("nmea2000 \(port.interface)")
     let states =
