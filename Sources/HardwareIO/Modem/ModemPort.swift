@@ -59,7 +59,7 @@ public final class ModemPort: SerialPort {
     case EACCES, EPERM:
       .unheard(
         "ModemManager refuses the receiver of \(place)",
-        nextStep: "give the hub's user the right: 'Receivers of modems' in the reference has the polkit rule")
+        nextStep: "give the hub's user the two rights that 'Receivers of modems' in the reference names")
     default: .system("the receiver of \(place)\(words.isEmpty ? "" : " (\(words))")", errno: errno)
     }
   }
