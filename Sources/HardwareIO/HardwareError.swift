@@ -40,13 +40,15 @@ extension HardwareError {
     case pluggedPort
     /// A port that is built into the board.
     case headerPort
+    /// A receiver with a driver in the kernel.
+    case kernelReceiver
     case i2cBus
     case gpio
     case canInterface
 
     public init(port path: String) {
       let isPlugged = ["/dev/ttyUSB", "/dev/ttyACM", "/dev/serial/", "/dev/sensorhub/"].contains(where: path.hasPrefix)
-      self = isPlugged ? .pluggedPort : .headerPort
+      self = GNSSDevice.isMeant(by: path) ? .kernelReceiver : isPlugged ? .pluggedPort : .headerPort
     }
 
     func nextStep(on machine: MachineFiles) -> String {
@@ -62,6 +64,9 @@ extension HardwareError {
           ? "enable the port: sudo raspi-config nonint do_serial_cons 1 && sudo raspi-config nonint do_serial_hw 0, "
             + "and restart the board" : "enable the port in the board's device tree"
         return "\(enabling); or correct 'port' in the board file: sensorhub probe lists the existing ports"
+      case .kernelReceiver:
+        return "describe the receiver in the board's device tree, or correct 'port' in the board file: ls /dev/gnss* "
+          + "lists the existing ones"
       case .i2cBus:
         let enabling =
           if isPi {

@@ -113,6 +113,16 @@ struct BoardWarningsTests {
     #expect(try rates(devices).isEmpty)
   }
 
+  @Test func `a missing receiver of the kernel is no matter of the header's port`() throws {
+    tree.add("/usr/bin/raspi-config")
+    #expect(
+      try devices("gps: { driver: 'nmea', port: '/dev/gnss0' }") == [
+        "gps: there is no /dev/gnss0; describe the receiver in the board's device tree, or correct 'port' in the board "
+          + "file: ls /dev/gnss* lists the existing ones"
+      ])
+    #expect(HardwareError.Missing(port: "/dev/gnss0") == .kernelReceiver)
+  }
+
   @Test func `existing ports and buses cause no warning`() throws {
     tree.add("/dev/ttyS0")
     tree.add("/dev/i2c-1")

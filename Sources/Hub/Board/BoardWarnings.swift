@@ -187,6 +187,7 @@ public enum BoardWarnings {
   }
 
   private static func missingPort(_ port: String, on machine: MachineFiles) -> String {
+    if GNSSDevice.isMeant(by: port) { return "\(HardwareError.notFound(port, .kernelReceiver))" }
     let missing = "there is no \(port)"
     let name = port.dropFirst("/dev/".count)
     let isHeader = ["ttyAMA", "ttyS", "serial"].contains { name.hasPrefix($0) } && !name.hasPrefix("serial/")
