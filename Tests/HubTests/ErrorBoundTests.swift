@@ -104,4 +104,38 @@ struct ErrorBoundTests {
     #expect(review(Self.estimate(poor, sigma: 24.9, at: 101), at: 101))
     #expect(bound.interval == .seconds(6))
   }
+
+  @Test func `only the interval of a standing board needs stillness`() {
+    var bound = ErrorBound(metres: 25, within: .seconds(60))
+    #expect(!bound.schedule.needsStillness)
+    bound.receive(Self.estimate(.stillness), at: Self.at(0))
+    #expect(bound.schedule.needsStillness && bound.schedule.every == .seconds(ErrorBound.longest))
+    // Dead reckoning has taken over.
+    let poor = ErrorBound.Carrier.reckoning(sigmaMetresPerSecond: 1, inclinationSigmaRadians: 0.02)
+    let isChanged = bound.review(Self.estimate(poor, at: 10), lead: .seconds(5), at: Self.at(10))
+    #expect(isChanged && !bound.schedule.needsStillness && bound.interval < .seconds(60))
+    bound.receive(Self.estimate(.stillness), at: Self.at(20))
+    bound.receive(nil, at: Self.at(30))
+    #expect(!bound.schedule.needsStillness && bound.interval == .seconds(1))
+    bound.receive(Self.estimate(.stillness), at: Self.at(40))
+    bound.receive(Self.estimate(.nothing, speed: 0), at: Self.at(50))
+    #expect(!bound.schedule.needsStillness && bound.interval < .seconds(10))
+  }
+
+  @Test func `a standing board whose fix is good enough only because energy is short has it repeated after hours`() {
+    var bound = ErrorBound(metres: 25, within: .seconds(60))
+    // A radius of 20 m is more than half of the bound.
+    let poor = Self.estimate(.stillness, sigma: 20 / Confidence.radial)
+    bound.receive(poor, at: Self.at(0))
+    #expect(bound.interval == .seconds(1))
+    bound.receive(poor, degradedMetres: 50, at: Self.at(0))
+    #expect(bound.interval == .seconds(ErrorBound.longest) && bound.schedule.needsStillness)
+    #expect(bound.schedule.accuracyMetres == 12.5)
+    // A board that may move is asked about as before.
+    let moving = Self.estimate(.nothing, speed: 1)
+    bound.receive(moving, at: Self.at(0))
+    let usual = bound.interval
+    bound.receive(moving, degradedMetres: 50, at: Self.at(0))
+    #expect(bound.interval == usual)
+  }
 }

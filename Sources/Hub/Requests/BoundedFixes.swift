@@ -76,7 +76,8 @@ private final class BoundedFixes: Sendable {
   private func receive(_ fix: RequestedFix) {
     let now = clock.now
     let mustDeliver = state.withLock { state in
-      state.bound.receive(ErrorBound.Estimate(fix.state, isStill: fix.isStanding), at: now)
+      state.bound.receive(
+        ErrorBound.Estimate(fix.state, isStill: fix.isStanding), degradedMetres: fix.degraded?.accuracyMetres, at: now)
       _ = state.filter.takes(fix.state.position?.value)
       return schedule.stage(state.bound.schedule)
     }

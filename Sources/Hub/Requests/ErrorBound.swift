@@ -74,9 +74,12 @@ struct ErrorBound: Sendable {
   }
 
   /// Takes a delivered fix, or the position when time ran out; `nil` if there is none.
-  mutating func receive(_ estimate: Estimate?, at now: MonotonicInstant) {
+  ///
+  /// - Parameter degradedMetres: the radius that is good enough for a fix while energy is short; `nil` if the request is
+  ///   not degraded
+  mutating func receive(_ estimate: Estimate?, degradedMetres: Double? = nil, at now: MonotonicInstant) {
     if let speed = estimate?.speedMetresPerSecond { note(speed, at: now) }
-    interval = estimate.map { time(of: $0, at: now) } ?? ErrorBound.leastInterval
+    interval = estimate.map { time(of: $0, degradedMetres: degradedMetres, at: now) } ?? ErrorBound.leastInterval
     isStill = estimate?.carrier == .stillness
     dueAt = now + interval
   }
@@ -90,7 +93,7 @@ struct ErrorBound: Sendable {
     let next = max(time(of: estimate, at: now), lead + ErrorBound.leastInterval)
     let planned = dueAt - now
     guard abs((next - planned).inSeconds) > max(1, ErrorBound.tolerance * planned.inSeconds) else { return false }
-    interval = next
+    (interval, isStill) = (next, false)
     self.dueAt = now + next
     return true
   }
@@ -111,11 +114,12 @@ struct ErrorBound: Sendable {
     }
   }
 
-  private func time(of estimate: Estimate, at now: MonotonicInstant) -> Duration {
-    // The position of a standing board is repeated only while it is good enough.
+  private func time(of estimate: Estimate, degradedMetres: Double? = nil, at now: MonotonicInstant) -> Duration {
+    // The position of a standing board is repeated only while it is good enough. While energy is short, the same fix
+    // would otherwise be repeated every second.
     let isStill = estimate.carrier == .stillness
-    let seconds = growth(of: estimate).seconds(
-      until: isStill ? sigmaLimit * ErrorBound.shareOfFix : sigmaLimit, atMost: ErrorBound.longest)
+    let enough = max(sigmaLimit * ErrorBound.shareOfFix, (degradedMetres ?? 0) / Confidence.radial)
+    let seconds = growth(of: estimate).seconds(until: isStill ? enough : sigmaLimit, atMost: ErrorBound.longest)
     // A fix that came early was held until it was due, so part of the time has passed. The position of a standing board
     // already has its present sigma.
     let passed = isStill ? 0 : max(0, now.seconds(since: estimate.at))
