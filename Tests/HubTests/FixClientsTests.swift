@@ -94,6 +94,70 @@ struct FixClientsTests {
     #expect(!none.isMet && none.state.position == nil)
   }
 
+  @Test func `only a good fix since which a motion sensor has detected nothing counts as that of a standing board`() {
+    let reports: [(MotionState, isMet: Bool, isStanding: Bool)] = [
+      (.still(since: Self.at(-10)), true, true), (.still(since: Self.at(-10)), false, false),
+      (.still(since: Self.at(1)), true, false), (.moved(at: Self.at(-10)), true, false), (.unknown, true, false),
+    ]
+    for (report, isMet, isStanding) in reports {
+      var client = FixClient(Self.holders, Self.minute)
+      client.keep(Self.state(at: 0))
+      _ = client.motion.receive(report)
+      let fix = client.takeFix(due: Self.at(0), isMet: isMet, degraded: nil, at: Self.at(2))
+      #expect(fix.isStanding == isStanding && !fix.isStill, "\(report), \(isMet)")
+    }
+  }
+
+  @Test(arguments: [MotionState.unknown, .moved(at: at(500)), .still(since: at(500))])
+  func `an interval that needs stillness survives a receiver that is awake, and ends with stillness`(
+    _ report: MotionState
+  ) throws {
+    let lead: SchedulePlan.Lead = { _, _ in .zero }
+    var hours = Schedule(every: .seconds(20_000), accuracyMetres: 10, within: .seconds(45))
+    hours.needsStillness = true
+    var clients = FixClients()
+    let id = clients.add(Self.holders, hours, at: Self.at(0))
+    let watch = try #require(clients.nextWatch())
+    var isKnown = clients.receive(.still(since: Self.at(-10)), for: id, by: watch.watch, at: Self.at(0))
+    _ = clients.advance(to: Self.at(0), lead: lead, lastKnown: nil)
+    for second in [1.0, 2] {
+      _ = clients.receive(
+        Self.state(at: second), fix: Self.at(second), isHeldByOthers: false, at: Self.at(second))
+    }
+    _ = clients.advance(to: Self.at(2), lead: lead, lastKnown: nil)
+    let first = clients.takeDeliveries()
+    #expect(isKnown && first?.map(\.fix.isStanding) == [true] && clients.plan.awake == [])
+    let due = clients.plan.due(of: id)
+    // A receiver is awake for another client.
+    for second in [100.0, 200] {
+      _ = clients.advance(to: Self.at(second), lead: lead, lastKnown: nil, isReceiverAwake: true)
+      #expect(clients.plan.awake == [] && clients.plan.due(of: id) == due)
+    }
+    // The chip reports another state, for example because another client begins to use it.
+    isKnown = clients.receive(report, for: id, by: watch.watch, at: Self.at(500))
+    _ = clients.advance(to: Self.at(500), lead: lead, lastKnown: nil)
+    #expect(isKnown && clients.plan.awake == [id] && clients.plan.due(of: id) == Self.at(500))
+  }
+
+  @Test func `a fix that is due is new if a receiver is awake, also on a standing board`() throws {
+    let lead: SchedulePlan.Lead = { _, _ in .zero }
+    var hours = Schedule(every: .seconds(20_000), accuracyMetres: 10, within: .seconds(45))
+    hours.needsStillness = true
+    var clients = FixClients()
+    let id = clients.add(Self.holders, hours, at: Self.at(0))
+    let watch = try #require(clients.nextWatch())
+    _ = clients.receive(.still(since: Self.at(-10)), for: id, by: watch.watch, at: Self.at(0))
+    _ = clients.advance(to: Self.at(0), lead: lead, lastKnown: nil)
+    for second in [1.0, 2] {
+      _ = clients.receive(
+        Self.state(at: second), fix: Self.at(second), isHeldByOthers: false, at: Self.at(second))
+    }
+    _ = clients.advance(to: Self.at(2), lead: lead, lastKnown: nil)
+    let due = try #require(clients.plan.due(of: id))
+    _ = clients.advance(to: due, lead: lead, lastKnown: nil, isReceiverAwake: true)
+    #expect(clients.plan.awake == [id])
+  }
+
   @Test func `fixes are delivered in the order of arrival, without those of clients that have left`() throws {
     let lead: SchedulePlan.Lead = { _, _ in .zero }
     var clients = FixClients()

@@ -39,7 +39,7 @@ final class ScheduleBench {
   /// The board file's keys for the receiver's currents.
   private var draw = ScheduleBench.usualDraw
   /// The board file's keys for the inertial sensor, if there is one.
-  private let imu: String?
+  private var imu: String?
   /// The board file's further keys for the receiver's power.
   private var power: String
   /// The board file's other sections.
@@ -209,8 +209,9 @@ final class ScheduleBench {
     return power == .acquiring || power == .tracking || power == .lingering
   }
 
-  /// Writes a board file that changes the receiver's power settings.
-  func write(idleTimeout: String? = nil, draw: String? = nil, power: String? = nil) {
+  /// Writes a board file that changes the receiver's power settings, or the keys of the inertial sensor.
+  func write(idleTimeout: String? = nil, draw: String? = nil, power: String? = nil, imu: String? = nil) {
+    self.imu = imu ?? self.imu
     self.idleTimeout = idleTimeout ?? self.idleTimeout
     self.draw = draw ?? self.draw
     self.power = power ?? self.power

@@ -306,12 +306,41 @@ struct SchedulePlanTests {
       // The fix is good for slightly less than the interval.
       plan.stand(1, until: at(19_999), at: at(2))
       #expect(plan.advance(to: at(2), lead: lead) == [] && plan.awake == [] && plan.due(of: 1) == at(19_999))
-      // The motion sensor fails, or the fix has become too old.
+      // The motion sensor fails, or the fix has become too old. Both need a new fix at once.
       if isLost { plan.stand(1, until: nil, at: at(500)) } else { plan.stand(1, until: at(19_999), at: at(19_999)) }
       let effects = plan.advance(to: isLost ? at(500) : at(19_999), lead: lead)
       #expect(effects == (isLost ? [] : [.again(1, due: at(19_999))]))
       #expect(plan.awake == [1])
     }
+  }
+
+  @Test func `an interval that needs stillness and is longer than the fix is good wakes no device before its end`() {
+    func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
+    let lead: SchedulePlan.Lead = { _, _ in .seconds(5) }
+    var hours = Schedule(every: .seconds(20_000), accuracyMetres: 10, within: .seconds(45))
+    hours.needsStillness = true
+    var plan = SchedulePlan()
+    plan.add(1, hours, at: at(0))
+    #expect(plan.advance(to: at(0), lead: lead) == [])
+    for second in [1.0, 2] {
+      _ = plan.receive(fix: at(second), radiusMetres: 5, isHeldByOthers: false, at: at(second))
+    }
+    // The clock began 1000 s earlier, so the multiples of the interval are 19000, 39000 and so on.
+    plan.stand(1, until: at(30_000), at: at(2))
+    #expect(plan.advance(to: at(2), lead: lead) == [.deliver(1, due: at(0), isMet: true)])
+    #expect(plan.awake == [] && plan.due(of: 1) == at(19_000) && plan.nextInstant(lead: lead) == at(19_000))
+    #expect(plan.advance(to: at(19_000), lead: lead) == [.again(1, due: at(19_000))])
+    #expect(plan.awake == [] && plan.due(of: 1) == at(30_000))
+    #expect(plan.advance(to: at(30_000), lead: lead) == [.again(1, due: at(30_000))])
+    #expect(plan.awake == [1] && plan.due(of: 1) == at(30_000))
+    // A fix that is good for less than the interval lets the devices sleep too.
+    for second in [30_001.0, 30_002] {
+      _ = plan.receive(fix: at(second), radiusMetres: 9, isHeldByOthers: false, at: at(second))
+    }
+    plan.stand(1, until: at(30_600), at: at(30_002))
+    #expect(plan.nextWake(at: at(30_002), lead: lead) == nil)
+    #expect(plan.advance(to: at(30_002), lead: lead) == [.deliver(1, due: at(30_000), isMet: true)])
+    #expect(plan.awake == [] && plan.due(of: 1) == at(30_600))
   }
 
   @Test func `a fix that is delivered again keeps its time, and its sigma grows with each hour`() throws {

@@ -267,6 +267,57 @@ struct StandingStillTests {
     #expect(bench.hub.registry.value.motion?.isActive == false)
   }
 
+  /// The request of `error` on a still board.
+  private static let sixHours: Schedule = {
+    var schedule = Schedule(every: .seconds(6 * 3600), accuracyMetres: 10, within: .seconds(45))
+    schedule.needsStillness = true
+    return schedule
+  }()
+
+  @Test func `an interval that needs stillness takes no part in the fixes of others`() async throws {
+    let got = Recorder<Bench.Got>()
+    let (bench, lease) = try Self.standing(for: 48 * Self.hour, on: Self.sixHours, got)
+    var schedule = Schedule(every: .seconds(600), accuracyMetres: 100, within: .seconds(45))
+    schedule.takesReusedFix = false
+    let others = Recorder<Bench.Got>()
+    let other = bench.subscribe("web[8]", schedule, others)
+    bench.pass(Self.hour)
+    #expect(others.values.count >= 6 && bench.rises >= 6 && got.values.count == 1, "\(got.values.count)")
+    other.cancel()
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `an interval that needs stillness ends at once if the sensor fails`() async throws {
+    let got = Recorder<Bench.Got>()
+    let (bench, lease) = try Self.standing(for: 48 * Self.hour, on: Self.sixHours, got)
+    bench.pass(Self.hour)
+    #expect(bench.rises == 1 && got.values.count == 1)
+    bench.wire.simulated.inject(.noAcknowledge, at: 0x6A)
+    bench.hub.registry.value.motion?.look()
+    #expect(bench.hub.waits { bench.isHigh } && bench.rises == 2)
+    bench.settle()
+    bench.pass(20)
+    let fix = try #require(got.values.dropFirst().first)
+    #expect(fix.fix.isMet && !fix.fix.isStill && !fix.fix.isStanding, "\(fix)")
+    lease.cancel()
+    await bench.end()
+  }
+
+  @Test func `an interval that needs stillness ends with the detector that a new board file lacks`() async throws {
+    let got = Recorder<Bench.Got>()
+    let (bench, lease) = try Self.standing(for: 48 * Self.hour, on: Self.sixHours, got)
+    bench.pass(Self.hour)
+    #expect(bench.rises == 1 && got.values.count == 1)
+    bench.write(imu: "power: { supplyVolts: 3.3 }")
+    try await bench.reload()
+    #expect(bench.hub.registry.value.motion == nil && bench.isHigh && bench.rises == 2)
+    bench.pass(20)
+    #expect(got.values.count >= 2 && got.values.last?.fix.isStill == false)
+    lease.cancel()
+    await bench.end()
+  }
+
   @Test func `while another client keeps the receiver awake, a still board gets new fixes`() async throws {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(

@@ -125,8 +125,10 @@ struct FixClients: Sendable {
     for id in ids {
       guard let schedule = plan.schedule(of: id) else { continue }
       let hasGoodFix = plan.hasGoodFix(id)
+      // An interval that needs stillness ends at once without it, and a receiver that is awake is no reason to end it.
+      let isDue = !schedule.needsStillness || plan.due(of: id).map { $0 <= now } ?? true
       let until = clients[id]?.stands(
-        schedule, hasGoodFix: hasGoodFix, lastKnown: lastKnown, isReceiverAwake: isReceiverAwake)
+        schedule, hasGoodFix: hasGoodFix, lastKnown: lastKnown, isReceiverAwake: isReceiverAwake && isDue)
       plan.stand(id, until: until, at: now)
     }
   }

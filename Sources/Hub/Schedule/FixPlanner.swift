@@ -134,7 +134,10 @@ final class FixPlanner: Sendable {
   func boardHasChanged(from old: DeviceRegistry, to new: DeviceRegistry) {
     update { state in
       state.steps.boardHasChanged(hasOtherReceivers: new.receivers !== old.receivers)
-      if new.motion !== old.motion { state.clients.unwatch() }
+      guard new.motion !== old.motion else { return }
+      state.clients.unwatch()
+      // The new detector may never report anything, and an interval that needs stillness must end now.
+      advance(&state)
     }
   }
 

@@ -56,6 +56,13 @@ struct SchedulePlan: Sendable {
 
     var isAwake: Bool { if case .awake = phase { true } else { false } }
 
+    /// A due time, but an interval that needs stillness ends with the good time of the last fix at the latest. Otherwise
+    /// an interval that is longer than that, if only by rounding, would require a new fix at once.
+    func limited(_ due: MonotonicInstant, at now: MonotonicInstant) -> MonotonicInstant {
+      guard schedule.needsStillness, let standsUntil, standsUntil > now + .seconds(1) else { return due }
+      return min(standsUntil, due)
+    }
+
     /// The end of the client's wake: when a good fix is due. Without a good fix, it is the time limit, but not before
     /// the fix is due.
     var deadline: MonotonicInstant? {
@@ -147,10 +154,7 @@ struct SchedulePlan: Sendable {
   mutating func stand(_ id: ID, until instant: MonotonicInstant?, at now: MonotonicInstant) {
     guard let index = index(of: id) else { return }
     members[index].standsUntil = instant
-    // Otherwise an interval that is longer by rounding would require a new fix at once.
-    if members[index].schedule.needsStillness, let instant, instant > now + .seconds(1) {
-      members[index].due = min(instant, members[index].due)
-    }
+    members[index].due = members[index].limited(members[index].due, at: now)
   }
 
   /// Whether the client's next fix will repeat its previous one, because the board has not moved.
@@ -221,12 +225,12 @@ struct SchedulePlan: Sendable {
       if case .holding(let isMet) = members[index].phase, members[index].due <= now || comesEarly(index, isMet) {
         effects.append(.deliver(members[index].id, due: members[index].due, isMet: isMet))
         members[index].phase = .asleep
-        members[index].due = next(after: max(now, members[index].due), of: members[index].schedule)
+        members[index].due = nextDue(of: members[index], at: now)
       }
     }
     for index in members.indices where members[index].stands && members[index].due <= now {
       effects.append(.again(members[index].id, due: members[index].due))
-      members[index].due = next(after: now, of: members[index].schedule)
+      members[index].due = nextDue(of: members[index], at: now)
     }
     for index in members.indices where members[index].phase == .asleep && !members[index].stands {
       if members[index].schedule.needsStillness { members[index].due = min(now, members[index].due) }
@@ -260,7 +264,7 @@ struct SchedulePlan: Sendable {
       case .asleep: return member.stands ? nil : wakeTime(of: member, lead)
       case .awake: return nil
       case .holding:
-        let due = next(after: max(now, member.due), of: member.schedule)
+        let due = nextDue(of: member, at: now)
         if let standsUntil = member.standsUntil, due <= standsUntil { return nil }
         // The wake cannot be before the present fix is delivered.
         return max(member.due, wakeTime(due: due, member.schedule, lead))
@@ -295,6 +299,11 @@ struct SchedulePlan: Sendable {
   /// The wake time, but no earlier than the fix's time limit allows.
   private func wakeTime(due: MonotonicInstant, _ schedule: Schedule, _ lead: Lead) -> MonotonicInstant {
     due.advanced(by: .zero - max(.zero, min(lead(schedule, due), schedule.within)))
+  }
+
+  /// The due time after the present one.
+  private func nextDue(of member: Member, at now: MonotonicInstant) -> MonotonicInstant {
+    member.limited(next(after: max(now, member.due), of: member.schedule), at: now)
   }
 
   /// The first multiple of the interval that is further in the future than the slack.
