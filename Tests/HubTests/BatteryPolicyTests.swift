@@ -207,6 +207,13 @@ struct BatteryPolicyTests {
     #expect(bench.hold(11, seconds: 1) == [.shutDown(volts: 11)])
   }
 
+  @Test func `a board that its alarm has started does not stay on with an empty battery`() {
+    var bench = Bench(afterStart: .seconds(300))
+    bench.policy.startIsOver(at: bench.clock.now)
+    #expect(!bench.policy.isStarting(at: bench.clock.now))
+    #expect(bench.hold(11, seconds: 31) == [.level(.critical, volts: 11), .shutDown(volts: 11)])
+  }
+
   @Test func `a suspended machine begins again`() {
     var bench = Bench()
     bench.hold(12.5, seconds: 1)

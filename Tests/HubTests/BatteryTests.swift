@@ -140,6 +140,24 @@ struct BatteryTests {
     await hub.isOff()
   }
 
+  @Test(arguments: [false, true])
+  func `a board that its alarm has started shuts down at once if its battery is empty`(_ isEarly: Bool) async throws {
+    let hardware = SimulatedHardware()
+    let hub = Hub(
+      board: try board("{ monitor: 'meter', low: 3.27, critical: 3.22, hysteresis: 0.01, grace: 1, every: 5 }"),
+      hardware: hardware)
+    let events = Recorder<BatteryMonitor.Event>()
+    let listening = hub.battery.events.subscribe(as: "test", receiveValue: { events.append($0) })
+    hardware.gpsSupply.load("drain", amperes: 0.7)
+    if isEarly { hub.battery.wasWokenByAlarm() }
+    hub.battery.begin(on: hub)
+    if !isEarly { hub.battery.wasWokenByAlarm() }
+    #expect(events.waits { $0.contains { if case .shutDown = $0 { true } else { false } } })
+    listening.cancel()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
   @Test func `regular measurements of the battery do not keep the board awake, and a client of the monitor does`()
     async throws
   {

@@ -35,6 +35,8 @@ public final class BatteryMonitor: Sendable {
     var watch: Watch?
     var following: Subscription?
     var lastNumber = 0
+    /// Whether an alarm has started the board, and not a person.
+    var isWokenByAlarm = false
     var isOver = false
   }
 
@@ -105,6 +107,7 @@ public final class BatteryMonitor: Sendable {
         settings: settings, description: found.description, reader: found.reader,
         isReal: machine.origin(of: .supplyMonitor(found.description)) == .real,
         policy: BatteryPolicy(settings, at: now), number: state.lastNumber)
+      if state.isWokenByAlarm { state.watch?.policy.startIsOver(at: now) }
       return (true, old)
     }
     guard isNew else { return }
@@ -114,6 +117,16 @@ public final class BatteryMonitor: Sendable {
     guard let found, settings != nil else { return alarm.cancel() }
     found.reader.monitor.battery(isLow: nil, isDecided: false)
     measure()
+  }
+
+  /// Records that an alarm has started the board. A board with an empty battery then shuts down without the time after a
+  /// start: it would otherwise sleep and wake until its battery is damaged.
+  public func wasWokenByAlarm() {
+    let now = clock.now
+    state.withLock { state in
+      state.isWokenByAlarm = true
+      state.watch?.policy.startIsOver(at: now)
+    }
   }
 
   public func end() {

@@ -58,7 +58,7 @@ public struct BatteryPolicy: Sendable {
   /// When a refused shutdown is tried again; `nil` before the first attempt.
   private var retryAt: MonotonicInstant?
   /// The end of the time after the start in which the board stays on.
-  private let staysOnUntil: MonotonicInstant
+  private var staysOnUntil: MonotonicInstant
   public private(set) var next: Next
 
   public init(_ settings: BatterySettings, at now: MonotonicInstant) {
@@ -70,6 +70,9 @@ public struct BatteryPolicy: Sendable {
 
   /// Whether the board stays on because it has just started, whatever the voltage.
   public func isStarting(at now: MonotonicInstant) -> Bool { now < staysOnUntil }
+
+  /// Ends the time after the start, because no person has started the board and waits for it.
+  public mutating func startIsOver(at now: MonotonicInstant) { staysOnUntil = min(staysOnUntil, now) }
 
   /// The present level; `nil` before the first decision.
   public var level: Level? { rank.map(level) }

@@ -139,6 +139,7 @@ public final class BoardSleepOutput: Service {
     if settings.way == .poweroff, isCertain || isTimeCertain(settings, memory, host.hub.machine.systemTime()) {
       host.hub.takeUpSchedule(secondsUntilDue: wake.flatMap { $0.isByAlarm ? $0.secondsUntilDue : nil })
     }
+    if wake?.isByAlarm == true { host.hub.battery.wasWokenByAlarm() }
     if let wake { write(wake.isByAlarm ? .notice : .warning, "\(wake)") }
     let now = host.now
     let kept = memory
