@@ -189,9 +189,12 @@ struct ReceiverBridgeTests {
     visit([1], "off")
     bridge.readingEnded()
     #expect(settled.values.last == "off")
+    visit([1], "replaced")
+    // The next client keeps the receiver awake.
     visit([1], "forgotten")
+    #expect(settled.values.last == "replaced")
     clock.advance(by: .seconds(180))
-    #expect(settled.values == ["wrote nothing", "found", "off", "forgotten"] && !bridge.isInUse)
+    #expect(settled.values == ["wrote nothing", "found", "off", "replaced", "forgotten"] && !bridge.isInUse)
   }
 
   @Test func `one client writes at a time`() {

@@ -54,7 +54,8 @@ public final class ReceiverBridge: Sendable {
     alarm = Alarm(clock: clock)
   }
 
-  /// Gives a client the right to write, until `release`.
+  /// Gives a client the right to write, until `release`. The client must keep the receiver awake. Clients that have left
+  /// need not do so any more, because the hub looks for the receiver only after the last client.
   ///
   /// - Parameters:
   ///   - name: the client, for other clients
@@ -70,7 +71,10 @@ public final class ReceiverBridge: Sendable {
       state.writer = Writer(name: name, hasRoom: hasRoom, lostBytes: lostBytes)
       return nil
     }
-    if other == nil { signal.raise() }
+    if other == nil {
+      settle()
+      signal.raise()
+    }
     return other
   }
 
