@@ -117,7 +117,8 @@ struct FixClientsTests {
     hours.needsStillness = true
     var clients = FixClients()
     let id = clients.add(Self.holders, hours, at: Self.at(0))
-    let watch = try #require(clients.nextWatch())
+    let next = clients.nextWatch()
+    let watch = try #require(next)
     var isKnown = clients.receive(.still(since: Self.at(-10)), for: id, by: watch.watch, at: Self.at(0))
     _ = clients.advance(to: Self.at(0), lead: lead, lastKnown: nil)
     for second in [1.0, 2] {
@@ -145,7 +146,8 @@ struct FixClientsTests {
     hours.needsStillness = true
     var clients = FixClients()
     let id = clients.add(Self.holders, hours, at: Self.at(0))
-    let watch = try #require(clients.nextWatch())
+    let next = clients.nextWatch()
+    let watch = try #require(next)
     _ = clients.receive(.still(since: Self.at(-10)), for: id, by: watch.watch, at: Self.at(0))
     _ = clients.advance(to: Self.at(0), lead: lead, lastKnown: nil)
     for second in [1.0, 2] {
