@@ -35,7 +35,7 @@ public struct BoardSleepMemory: Codable, Equatable, Sendable {
     // Until the year 2100.
     let instants: ClosedRange<Int64> = 0...4_102_444_800_000_000_000
     if let sleep {
-      let named = [sleep.beganAt, sleep.alarmAt ?? 0, sleep.dueAt ?? 0]
+      let named: [Int64] = [sleep.beganAt, sleep.alarmAt ?? 0, sleep.dueAt ?? 0]
       guard named.allSatisfy({ instants.contains($0) }) else { return false }
       // The alarm comes at most a few minutes before the fix.
       if let due = sleep.dueAt, let alarm = sleep.alarmAt, !(0...86_400_000_000_000).contains(due - alarm) {
