@@ -1,4 +1,4 @@
-"""A machine of QEMU with a receiver on each of two serial ports, whose power lines and sleep are seen from outside."""
+"""Machines of QEMU with a receiver on each of two serial ports, whose power lines are seen from outside."""
 
 import json
 import os
@@ -65,7 +65,7 @@ class Receiver(threading.Thread):
         second = 0
         while True:
             time.sleep(0.02)
-            on = self.machine.lines.levels[self.name_of_line]
+            on = self.machine.supplied(self.name_of_line)
             self.on_since = (self.on_since or time.monotonic()) if on else None
             now = time.time()
             # The sentences of a second are sent a tenth of a second after it.
@@ -90,7 +90,7 @@ class Receiver(threading.Thread):
         Returns whether the receiver had its supply to the end.
         """
         for start in range(0, len(text), 16):
-            if not self.machine.lines.levels[self.name_of_line] or self.machine.sleeping.is_set():
+            if not self.machine.supplied(self.name_of_line) or self.machine.sleeping.is_set():
                 return False
             self.connection.sendall(text[start : start + 16])
             time.sleep(16 / 960)
@@ -122,36 +122,65 @@ def sentence(body):
 
 
 class Machine:
+    """A machine of QEMU. This one suspends; `arguments` and `follow_lines` are what another kind of machine replaces."""
+
+    NAME = "sleeper"  # for ssh
+    SOCKETS = ["lines", "gps", "spare"]
+    LINES = Lines
+
     def __init__(self, image, folder, accelerator):
         self.image, self.folder, self.accelerator = image, folder, accelerator
-        self.lines = Lines()
+        self.lines = self.LINES()
         self.sleeping = threading.Event()
         self.events = queue.Queue()  # (name, host's monotonic time, host's UTC)
-        self.receivers = {name: Receiver(name, self) for name in Lines.NAMES}
+        self.answers = queue.Queue()
+        self.asking = threading.Lock()
+        self.receivers = {name: Receiver(name, self) for name in self.LINES.NAMES}
         self.process = None
         self.qmp = None
+        self.port = None
         for receiver in self.receivers.values():
             receiver.start()
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def supplied(self, name):
+        """Whether a receiver has its supply."""
+        return self.lines.levels[name]
+
     def start(self):
         """Boots, and returns once the sockets are connected."""
-        for name in ["qmp", "lines", "gps", "spare"]:
+        for name in ["qmp", *self.SOCKETS]:
             if os.path.exists(self.path(name)):
                 os.unlink(self.path(name))
         self.sleeping.clear()
         self.events = queue.Queue()
+        self.answers = queue.Queue()
         sockets = []
-        for name in ["lines", "gps", "spare"]:
+        for name in self.SOCKETS:
             sockets += ["-chardev", f"socket,id={name},path={self.path(name)},server=on,wait=off"]
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        if self.port is None:
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                self.port = probe.getsockname()[1]
+        command = [*self.arguments(), *sockets, "-qmp", f"unix:{self.path('qmp')},server=on,wait=off"]
+        with open(self.path("qemu.log"), "ab") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        for name, receiver in self.receivers.items():
+            receiver.connection = self.connect(name)
+        qmp = self.connect("qmp").makefile("rw", encoding="utf-8")
+        qmp.readline()
+        self.qmp = qmp
+        threading.Thread(target=self.watch, args=(qmp, self.events, self.answers), daemon=True).start()
+        self.ask("qmp_capabilities")
+        self.follow_lines()
+        self.write_ssh_configuration()
+
+    def arguments(self):
         # Without AVX, which costs more than it saves under emulation.
         processor = "Nehalem" if self.accelerator == "tcg" else "kvm64"
-        command = [
+        return [
             "qemu-system-x86_64", "-M", "q35", "-accel", self.accelerator, "-cpu", processor, "-m", "512", "-nodefaults",
             "-no-user-config", "-display", "none", "-kernel", f"{self.image}/kernel", "-initrd", f"{self.image}/initrd",
             "-append", "console=ttyS0 net.ifnames=0 loglevel=6 no_timer_check mitigations=off"
@@ -159,22 +188,13 @@ class Machine:
             "-drive", f"file={self.path('disk')},format=raw,if=none,id=disk,cache=unsafe", "-device", "virtio-blk-pci,drive=disk",
             "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:22", "-device", "e1000e,netdev=net",
             "-device", "virtio-rng-pci", "-rtc", "base=utc,clock=host",
-            "-serial", f"file:{self.path('console')}", *sockets,
+            "-serial", f"file:{self.path('console')}",
             "-device", "isa-debugcon,iobase=0x5e0,chardev=lines",
             "-device", "pci-serial,chardev=gps,addr=0x10", "-device", "pci-serial,chardev=spare,addr=0x11",
-            "-qmp", f"unix:{self.path('qmp')},server=on,wait=off",
         ]
-        with open(self.path("qemu.log"), "ab") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        follow = threading.Thread(target=self.lines.follow, args=(self.connect("lines"),), daemon=True)
-        follow.start()
-        for name, receiver in self.receivers.items():
-            receiver.connection = self.connect(name)
-        self.qmp = self.connect("qmp").makefile("rw", encoding="utf-8")
-        self.qmp.readline()
-        self.command("qmp_capabilities")
-        threading.Thread(target=self.watch, args=(self.qmp, self.events), daemon=True).start()
-        self.write_ssh_configuration()
+
+    def follow_lines(self):
+        threading.Thread(target=self.lines.follow, args=(self.connect("lines"),), daemon=True).start()
 
     def connect(self, name):
         for _ in range(600):
@@ -190,23 +210,39 @@ class Machine:
         with open(self.path("qemu.log"), encoding="utf-8") as log:
             raise RuntimeError(f"QEMU did not open its socket '{name}': {log.read()}")
 
-    def command(self, name):
-        self.qmp.write(json.dumps({"execute": name}) + "\n")
-        self.qmp.flush()
+    def ask(self, name, **arguments):
+        """The answer to a command of QMP."""
+        with self.asking:
+            self.qmp.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
+            self.qmp.flush()
+            answer = self.answers.get(timeout=60)
+        if answer is None:
+            raise RuntimeError(f"QEMU ended before it answered to {name}")
+        if "error" in answer:
+            raise RuntimeError(f"{name}: {answer['error']['desc']}")
+        return answer["return"]
 
-    def watch(self, qmp, events):
+    def watch(self, qmp, events, answers):
         try:
             for line in qmp:
-                event = json.loads(line).get("event")
+                message = json.loads(line)
+                event = message.get("event")
                 if event == "SUSPEND":
                     self.sleeping.set()
                 elif event == "WAKEUP":
                     self.sleeping.clear()
                 if event:
                     events.put((event, time.monotonic(), time.time()))
+                    self.happened(event, message.get("data", {}))
+                else:
+                    answers.put(message)
         except (OSError, ValueError):
             pass
+        answers.put(None)
         events.put(("END", time.monotonic(), time.time()))
+
+    def happened(self, event, data):
+        """What a kind of machine does at an event of QEMU."""
 
     def wait_for(self, name, seconds):
         """The host's monotonic time and UTC of the next event with this name."""
@@ -224,14 +260,14 @@ class Machine:
     def write_ssh_configuration(self):
         with open(self.path("ssh_config"), "w", encoding="utf-8") as file:
             file.write(
-                f"Host sleeper\n  HostName 127.0.0.1\n  Port {self.port}\n  User root\n  IdentityFile {self.path('key')}\n"
+                f"Host {self.NAME}\n  HostName 127.0.0.1\n  Port {self.port}\n  User root\n  IdentityFile {self.path('key')}\n"
                 "  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  LogLevel ERROR\n  ControlMaster auto\n"
                 f"  ControlPath {self.path('ssh')}\n  ControlPersist yes\n  ConnectTimeout 20\n"
             )
 
     def ssh(self, command, check=True, seconds=120):
         done = subprocess.run(
-            ["ssh", "-F", self.path("ssh_config"), "sleeper", command],
+            ["ssh", "-F", self.path("ssh_config"), self.NAME, command],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False)
         if check and done.returncode != 0:
             raise RuntimeError(f"'{command}' ended with {done.returncode}: {done.stdout}{done.stderr}")
@@ -244,7 +280,7 @@ class Machine:
                 raise RuntimeError("QEMU ended while the machine booted")
             # The first connection becomes the master, so its output must not be a pipe that is read to its end.
             done = subprocess.run(
-                ["ssh", "-F", self.path("ssh_config"), "sleeper", "true"],
+                ["ssh", "-F", self.path("ssh_config"), self.NAME, "true"],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
             if done.returncode == 0:
                 return
@@ -258,13 +294,13 @@ class Machine:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         subprocess.run(
-            ["ssh", "-F", self.path("ssh_config"), "-O", "forward", "-L", f"127.0.0.1:{port}:127.0.0.1:8080", "sleeper"],
+            ["ssh", "-F", self.path("ssh_config"), "-O", "forward", "-L", f"127.0.0.1:{port}:127.0.0.1:8080", self.NAME],
             check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         return port
 
     def leave_ssh(self):
         subprocess.run(
-            ["ssh", "-F", self.path("ssh_config"), "-O", "exit", "sleeper"],
+            ["ssh", "-F", self.path("ssh_config"), "-O", "exit", self.NAME],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
     def end(self):

@@ -1,0 +1,126 @@
+"""An emulated Raspberry Pi 3: receivers on its PL011 and on an FTDI cable, power lines read from the SoC's registers."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../suspend"))
+from machine import Lines, Machine  # noqa: E402
+
+# GPLEV0 of the BCM2837: the levels of GPIO0 to GPIO31, whatever drives them (BCM2835 ARM Peripherals, section 6.1).
+LEVELS = 0x3F200034
+
+
+class Registers(Lines):
+    """The levels of the power lines in the SoC's register, which QEMU reads twenty times a second."""
+
+    NAMES = ["gps", "cable"]
+    BITS = {"gps": 17, "cable": 27}
+
+    def follow(self, machine):
+        try:
+            while machine.process.poll() is None:
+                now, word = time.monotonic(), machine.register(LEVELS)
+                for name, bit in self.BITS.items():
+                    level = (word >> bit) & 1
+                    if self.levels[name] != level:
+                        self.levels[name] = level
+                        self.changes.append((now, name, level))
+                time.sleep(0.05)
+        except (RuntimeError, OSError, ValueError):
+            pass
+        # Without its supply, a Pi drives no line.
+        self.levels = dict.fromkeys(self.NAMES, 0)
+
+
+class Pi(Machine):
+    # The name that the other lanes' scripts use.
+    NAME = "virtual-pi"
+    SOCKETS = ["gps", "cable"]
+    LINES = Registers
+
+    def __init__(self, image, folder, emulator, memory="1G"):
+        self.emulator, self.memory = emulator, memory
+        self.always_supplied = False
+        self.plugged = True
+        self.restarts = 0
+        super().__init__(image, folder, "tcg")
+
+    def supplied(self, name):
+        return (self.always_supplied or self.lines.levels[name]) and (name != "cable" or self.plugged)
+
+    def card_file(self, path):
+        done = subprocess.run(
+            ["debugfs", "-R", f"cat {path}", self.path("card")], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        return done.stdout
+
+    def firmware(self):
+        """Does what the Pi's firmware does before the kernel: device tree and command line, by two files on the card.
+
+        Returns the kernel's command line.
+        """
+        settings = [line.strip() for line in self.card_file("/boot/firmware/config.txt").splitlines()]
+        tree = self.path("device-tree")
+        subprocess.run(["cp", f"{self.image}/device-tree", tree], check=True)
+        without_bluetooth = "dtoverlay=disable-bt" in settings
+        if without_bluetooth:
+            subprocess.run(["fdtput", "-r", tree, "/soc/serial@7e201000/bluetooth"], check=True)
+        if "dtparam=i2c_arm=on" not in settings:
+            subprocess.run(["fdtput", "-t", "s", tree, "/soc/i2c@7e804000", "status", "disabled"], check=True)
+        words = self.card_file("/boot/firmware/cmdline.txt").strip() or "root=/dev/mmcblk0 rw rootwait"
+        return words.replace("serial0", "ttyAMA0" if without_bluetooth else "ttyS1")
+
+    def arguments(self):
+        words = self.firmware()
+        return [
+            f"{self.emulator}/qemu", "-M", "raspi3b", "-m", self.memory, "-no-user-config", "-display", "none", "-no-reboot",
+            "-kernel", f"{self.image}/kernel", "-initrd", f"{self.image}/initrd", "-dtb", self.path("device-tree"),
+            "-append", f"{words} console=ttyS1,115200 net.ifnames=0 systemd.show_status=false"
+            " systemd.default_timeout_start_sec=600",
+            "-drive", f"file={self.path('card')},format=raw,if=sd,cache=unsafe",
+            "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:22",
+            "-device", "usb-hub,id=hub,port=1", "-device", "usb-net,netdev=net,port=1.1",
+            *(["-device", "usb-serial,chardev=cable,id=cable,always-plugged=on,port=1.2"] if self.plugged else []),
+            "-chardev", f"file,id=console,path={self.path('console')},append=on",
+            "-serial", "chardev:gps", "-serial", "chardev:console",
+            # For the command that runs while the machine is up.
+            "-qmp", f"unix:{self.path('qmp-of-command')},server=on,wait=off",
+        ]
+
+    def follow_lines(self):
+        threading.Thread(target=self.lines.follow, args=(self,), daemon=True).start()
+
+    def happened(self, event, data):
+        # The machine ends at a restart, so that the firmware reads the card again.
+        if event == "SHUTDOWN" and data.get("reason") == "guest-reset":
+            threading.Thread(target=self.restart, daemon=True).start()
+
+    def restart(self):
+        self.process.wait()
+        self.leave_ssh()
+        self.start()
+        self.restarts += 1
+
+    def register(self, address):
+        answer = self.ask("human-monitor-command", **{"command-line": f"xp /1wx {address:#x}"})
+        return int(answer.split(":")[1], 16)
+
+    def unplug(self):
+        self.plugged = False
+        self.ask("device_del", id="cable")
+
+    def plug(self):
+        self.ask("device_add", driver="usb-serial", chardev="cable", id="cable", port="1.2", **{"always-plugged": True})
+        self.plugged = True
+
+    def cut(self):
+        """Cuts the supply: what the kernel has not yet written to the card is lost."""
+        try:
+            self.ask("quit")
+        except (RuntimeError, OSError):
+            pass
+        self.process.wait(30)
+        self.leave_ssh()
