@@ -70,7 +70,7 @@ class Pi(Machine):
             subprocess.run(["fdtput", "-r", tree, "/soc/serial@7e201000/bluetooth"], check=True)
         if "dtparam=i2c_arm=on" not in settings:
             subprocess.run(["fdtput", "-t", "s", tree, "/soc/i2c@7e804000", "status", "disabled"], check=True)
-        words = self.card_file("/boot/firmware/cmdline.txt").strip() or "root=/dev/mmcblk0 rw rootwait"
+        words = self.card_file("/boot/firmware/cmdline.txt").strip() or "root=/dev/mmcblk0 rootwait"
         return words.replace("serial0", "ttyAMA0" if without_bluetooth else "ttyS1")
 
     def arguments(self):
