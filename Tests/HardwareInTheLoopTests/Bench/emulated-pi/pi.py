@@ -57,6 +57,20 @@ class Pi(Machine):
             ["debugfs", "-R", f"cat {path}", self.path("card")], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         return done.stdout
 
+    def enable_interfaces(self):
+        """Writes on the card what the README's first step leads to: the header's UART is free, and I2C is on."""
+        files = {
+            "cmdline.txt": "console=tty1 root=/dev/mmcblk0 rootwait\n",
+            "config.txt": "dtparam=i2c_arm=on\n[all]\ndtoverlay=disable-bt\nenable_uart=1\n",
+        }
+        commands = "cd /boot/firmware\n"
+        for name, text in files.items():
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write(text)
+            commands += f"rm {name}\nwrite {self.path(name)} {name}\n"
+        subprocess.run(
+            ["debugfs", "-w", "-f", "/dev/stdin", self.path("card")], input=commands, capture_output=True, text=True, check=True)
+
     def firmware(self):
         """Does what the Pi's firmware does before the kernel: device tree and command line, by two files on the card.
 

@@ -84,6 +84,14 @@ class Receiver(threading.Thread):
             except OSError:
                 self.connection = None
 
+    def ignore_commands(self, connection):
+        """Reads what is sent to the receiver: QEMU waits, with the whole machine, while its socket is full."""
+        try:
+            while connection.recv(4096):
+                pass
+        except OSError:
+            pass
+
     def send(self, text):
         """Sends at 9600 baud. What a closed port has not read would otherwise wait for it, and be old when it is read.
 
@@ -169,6 +177,7 @@ class Machine:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         for name, receiver in self.receivers.items():
             receiver.connection = self.connect(name)
+            threading.Thread(target=receiver.ignore_commands, args=(receiver.connection,), daemon=True).start()
         qmp = self.connect("qmp").makefile("rw", encoding="utf-8")
         qmp.readline()
         self.qmp = qmp
