@@ -93,8 +93,8 @@ class Pi(Machine):
             f"{self.emulator}/qemu", "-M", "raspi3b", "-m", self.memory, "-no-user-config", "-display", "none", "-no-reboot",
             "-kernel", f"{self.image}/kernel", "-initrd", f"{self.image}/initrd", "-dtb", self.path("device-tree"),
             "-append", f"{words} console=ttyS1,115200 net.ifnames=0 systemd.show_status=false"
-            # Without drivers of what QEMU lacks, whose loading takes long.
-            " systemd.default_timeout_start_sec=600 module_blacklist=vc4,cfg80211,snd_bcm2835,bcm2835_codec,bcm2835_isp",
+            # Without drivers of what QEMU lacks, whose loading takes long, and one that takes the network interface from its own.
+            " systemd.default_timeout_start_sec=600 module_blacklist=cdc_subset,vc4,cfg80211,snd_bcm2835,bcm2835_codec,bcm2835_isp",
             "-drive", f"file={self.path('card')},format=raw,if=sd,cache=unsafe",
             "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:22",
             "-device", "usb-hub,id=hub,port=1", "-device", "usb-net,netdev=net,port=1.1",
