@@ -97,7 +97,7 @@ class Pi(Machine):
             " systemd.default_timeout_start_sec=600 module_blacklist=cdc_subset,vc4,cfg80211,snd_bcm2835,bcm2835_codec,bcm2835_isp",
             "-drive", f"file={self.path('card')},format=raw,if=sd,cache=unsafe",
             "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:22",
-            "-device", "usb-hub,id=hub,port=1", "-device", "usb-net,netdev=net,port=1.1",
+            "-device", "usb-hub,id=hub,port=1", "-device", "usb-net,netdev=net,mac=b8:27:eb:12:34:56,port=1.1",
             *(["-device", "usb-serial,chardev=cable,id=cable,always-plugged=on,port=1.2"] if self.plugged else []),
             "-chardev", f"file,id=console,path={self.path('console')},append=on",
             "-serial", "chardev:gps", "-serial", "chardev:console",
