@@ -71,6 +71,12 @@ class Pi(Machine):
         subprocess.run(
             ["debugfs", "-w", "-f", "/dev/stdin", self.path("card")], input=commands, capture_output=True, text=True, check=True)
 
+    def put_executable(self, executable):
+        """Writes the hub's executable to the card: over the emulated USB, copying takes minutes."""
+        commands = f"cd /root\nwrite {executable} sensorhub\nset_inode_field sensorhub mode 0100755\n"
+        subprocess.run(
+            ["debugfs", "-w", "-f", "/dev/stdin", self.path("card")], input=commands, capture_output=True, text=True, check=True)
+
     def firmware(self):
         """Does what the Pi's firmware does before the kernel: device tree and command line, by two files on the card.
 
