@@ -36,6 +36,24 @@ struct SerialPortTests {
     #expect(cfgetispeed(&settings) == cfgetospeed(&settings))
   }
 
+  @Test func `a port that a login uses gets its settings back`() throws {
+    let terminal = PseudoTerminal()
+    let login = open(terminal.path, O_RDWR | O_NOCTTY)
+    defer { close(login) }
+    var settings = termios()
+    #expect(tcgetattr(login, &settings) == 0)
+    settings.c_lflag |= tcflag_t(ICANON | ECHO)
+    cfsetspeed(&settings, speed_t(B115200))
+    #expect(tcsetattr(login, TCSANOW, &settings) == 0)
+    let port = try LinuxSerialPort(terminal.path, speed: .b9600)
+    try port.setSpeed(.b4800)
+    port.restoreSettings()
+    var after = termios()
+    #expect(tcgetattr(login, &after) == 0)
+    #expect(after.c_lflag == settings.c_lflag)
+    #expect(cfgetospeed(&after) == speed_t(B115200))
+  }
+
   @Test func `a hang-up counts as a disconnection`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)

@@ -7,6 +7,8 @@ public final class LinuxSerialPort: SerialPort {
   public let name: String
   public let hasSpeed: Bool
   private let descriptor: Guarded<Int32>
+  /// The settings that the tty had when it was opened.
+  private let original: termios
 
   /// Opens the tty for exclusive use. If another program uses it exclusively, the error names that process if /proc
   /// shows it.
@@ -15,6 +17,9 @@ public final class LinuxSerialPort: SerialPort {
     hasSpeed = GNSSDevice(path, on: machine) == nil
     let descriptor = try LinuxSerialPort.open(path)
     self.descriptor = Guarded(descriptor)
+    var settings = termios()
+    tcgetattr(descriptor, &settings)
+    original = settings
     do throws(HardwareError) {
       try LinuxSerialPort.lock(descriptor, path, isTerminal: hasSpeed)
       guard hasSpeed else { return }
@@ -93,6 +98,12 @@ public final class LinuxSerialPort: SerialPort {
     settings.c_cflag &= ~tcflag_t(CRTSCTS)
     cfsetspeed(&settings, speed.constant)
     guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else { throw failure("setting \(speed.rawValue) baud on") }
+  }
+
+  /// Gives the tty the settings that it had before this program opened it, for a login that uses it too.
+  public func restoreSettings() {
+    var settings = original
+    tcsetattr(fileDescriptor, TCSANOW, &settings)
   }
 
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int {

@@ -120,14 +120,15 @@ struct Probe: ParsableCommand {
     Terminal.standardError("listening on \(path) …")
     let machine = MachineFiles()
     // The kernel's messages and a login's echo mix with the receiver's output, which in turn disturbs the login.
-    if let console = SerialConsole(port: path, on: machine) {
-      Terminal.standardOutput("\(path): \(console); next: \(console.nextStep)")
-    }
+    let console = SerialConsole(port: path, on: machine)
+    if let console { Terminal.standardOutput("\(path): \(console); next: \(console.nextStep)") }
     let stop = StopSignal()
     var isOpen = false
     do throws(HardwareError) {
       let port = try LinuxSerialPort(path, speed: .b9600)
       isOpen = true
+      // The login goes on, and must be readable again.
+      defer { if console != nil { port.restoreSettings() } }
       let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
       guard let speed = try receiver.findSpeed(nil, rounds: 1, receive: { _ in }) else { return nil }
       if let device = GNSSDevice(path) {
