@@ -52,8 +52,9 @@ public final class HotPlugService: Service {
     }
   }
 
-  /// Whether the board's path is this name, or a link to it.
-  private static func isSame(_ path: String, _ name: String) -> Bool {
-    path == name || Files.resolved(path) == name
+  /// Whether the board's path leads to this name. udev reports a device by its name and by each of its links, so a link
+  /// that leads somewhere counts only by its end: the device would otherwise appear twice.
+  static func isSame(_ path: String, _ name: String) -> Bool {
+    Files.resolved(path).map { $0 == name } ?? (path == name)
   }
 }
