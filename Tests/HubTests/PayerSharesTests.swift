@@ -45,6 +45,21 @@ struct PayerSharesTests {
     #expect(EnergyByClient.Payers(holders: ["(linger)"]).payers.map(\.name) == [EnergyByClient.others])
   }
 
+  @Test func `a client that gives its name while it holds a device pays under this name`() {
+    var shares = PayerShares()
+    let id = HolderID()
+    let unnamed = Holder("client[7]", id: id, payer: "client")
+    let named = Holder("watch[7]", id: id, payer: "watch")
+    for holder in [unnamed, "log", named] { shares.add(holder) }
+    #expect(shares.payers?.payers.map(\.name) == ["log", "watch"])
+    shares.remove(unnamed)
+    #expect(shares.payers?.payers.map(\.name) == ["log", "watch"])
+    #expect(shares.payers?.payers.map(\.part) == [0.5, 0.5])
+    shares.remove(named)
+    #expect(shares.payers?.payers.map(\.name) == ["log"])
+    #expect(shares.payers?.payers.map(\.part) == [1])
+  }
+
   @Test func `with a thousand clients, each account has the share of its clients, and the sum is the energy used`()
     async throws
   {

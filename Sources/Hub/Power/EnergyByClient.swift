@@ -114,8 +114,14 @@ public struct EnergyByClient: Equatable, Sendable {
 ///
 /// The work for a holder that arrives or leaves does not grow with the number of holders.
 struct PayerShares: Sendable {
-  /// The number of leases of each holder.
-  private var ways: [HolderID: Int] = [:]
+  private struct Share {
+    /// The number of leases.
+    var ways: Int
+    /// `nil` for a holder that only stands in for other holders.
+    var payer: String?
+  }
+
+  private var holders: [HolderID: Share] = [:]
   /// The number of holders of each payer.
   private var shares: [String: Int] = [:]
   /// The payers in the order of their arrival.
@@ -124,13 +130,35 @@ struct PayerShares: Sendable {
   private var standInCount = 0
 
   /// The number of holders.
-  var holderCount: Int { ways.count }
+  var holderCount: Int { holders.count }
 
+  /// Adds one lease of a holder. A client that gives its name while it holds the device has another payer from now on,
+  /// which pays instead of the previous one.
   mutating func add(_ holder: Holder) {
-    let before = ways[holder.id] ?? 0
-    ways[holder.id] = before + 1
-    if before > 0 { return }
-    guard let payer = holder.payer.map(EnergyByClient.name) else {
+    let payer = holder.payer.map(EnergyByClient.name)
+    guard let before = holders[holder.id] else {
+      holders[holder.id] = Share(ways: 1, payer: payer)
+      return begin(payer)
+    }
+    holders[holder.id] = Share(ways: before.ways + 1, payer: payer)
+    if before.payer == payer { return }
+    begin(payer)
+    end(before.payer)
+  }
+
+  mutating func remove(_ holder: Holder) {
+    guard let before = holders[holder.id] else { return }
+    if before.ways > 1 {
+      holders[holder.id]?.ways = before.ways - 1
+      return
+    }
+    holders[holder.id] = nil
+    holders.giveBackCapacity()
+    end(before.payer)
+  }
+
+  private mutating func begin(_ payer: String?) {
+    guard let payer else {
       standInCount += 1
       return
     }
@@ -139,15 +167,8 @@ struct PayerShares: Sendable {
     if share == 0 { order.append(payer) }
   }
 
-  mutating func remove(_ holder: Holder) {
-    guard let before = ways[holder.id] else { return }
-    if before > 1 {
-      ways[holder.id] = before - 1
-      return
-    }
-    ways[holder.id] = nil
-    ways.giveBackCapacity()
-    guard let payer = holder.payer.map(EnergyByClient.name) else {
+  private mutating func end(_ payer: String?) {
+    guard let payer else {
       standInCount -= 1
       return
     }
@@ -162,6 +183,6 @@ struct PayerShares: Sendable {
   var payers: EnergyByClient.Payers? {
     if order.isEmpty, standInCount > 0 { return nil }
     return EnergyByClient.Payers(
-      shares: order.lazy.map { ($0, shares[$0] ?? 0) }, of: ways.count - standInCount)
+      shares: order.lazy.map { ($0, shares[$0] ?? 0) }, of: holders.count - standInCount)
   }
 }
