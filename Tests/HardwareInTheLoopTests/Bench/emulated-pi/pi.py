@@ -48,6 +48,8 @@ class Pi(Machine):
         self.always_supplied = False
         self.plugged = True
         self.restarts = 0
+        self.was_cut = False
+        self.boot_files = {}
         super().__init__(image, folder, "tcg")
 
     def supplied(self, name):
@@ -83,7 +85,11 @@ class Pi(Machine):
 
         Returns the kernel's command line.
         """
-        settings = [line.strip() for line in self.card_file("/boot/firmware/config.txt").splitlines()]
+        # A Pi's firmware reads a partition of its own, which a cut does not touch. Here the files are on the only one, and debugfs
+        # may not find them before the kernel has repaired it.
+        if not self.was_cut:
+            self.boot_files = {name: self.card_file(f"/boot/firmware/{name}") for name in ["config.txt", "cmdline.txt"]}
+        settings = [line.strip() for line in self.boot_files["config.txt"].splitlines()]
         tree = self.path("device-tree")
         subprocess.run(["cp", f"{self.image}/device-tree", tree], check=True)
         without_bluetooth = "dtoverlay=disable-bt" in settings
@@ -91,8 +97,7 @@ class Pi(Machine):
             subprocess.run(["fdtput", "-r", tree, "/soc/serial@7e201000/bluetooth"], check=True)
         if "dtparam=i2c_arm=on" not in settings:
             subprocess.run(["fdtput", "-t", "s", tree, "/soc/i2c@7e804000", "status", "disabled"], check=True)
-        words = self.card_file("/boot/firmware/cmdline.txt").strip() or "root=/dev/mmcblk0 rootwait"
-        return words.replace("serial0", "ttyAMA0" if without_bluetooth else "ttyS1")
+        return self.boot_files["cmdline.txt"].strip().replace("serial0", "ttyAMA0" if without_bluetooth else "ttyS1")
 
     def arguments(self):
         words = self.firmware()
@@ -123,6 +128,7 @@ class Pi(Machine):
     def restart(self):
         self.process.wait()
         self.leave_ssh()
+        self.was_cut = False
         self.start()
         self.restarts += 1
 
@@ -147,6 +153,7 @@ class Pi(Machine):
 
     def cut(self):
         """Cuts the supply: what the kernel has not yet written to the card is lost."""
+        self.was_cut = True
         try:
             self.ask("quit")
         except (RuntimeError, OSError):
