@@ -215,7 +215,8 @@ or full. On it: sudo mount -o remount,exec /tmp; then this again" 73
   chmod 755 "$executable"
   mv "$executable" "$work/probe/sensorhub"
   cp systemd/activate "$work/probe/"
-  tar -C "$work/probe" -cz . | remote "tar -C $upload -xz"
+  # Without times: a board whose clock has not been set yet would name each file that is from its future.
+  tar -C "$work/probe" -cz . | remote "tar -C $upload -xzm"
   echo "looking for devices on $target, up to fifteen seconds a port"
   code=0
   # One command for all steps, because sudo asks again at each new terminal. The message of `probe` about the written file is
@@ -264,7 +265,7 @@ if ! remote test -d "$upload"; then
       sed -n "s/: OK$//p" | while read -r name; do cp -p "$name" '"$upload"'/ && echo "$name"; done')
     [ ${#present[@]} -eq 0 ] || echo "  there already: ${present[*]}"
   fi
-  tar -C "$folder" "${present[@]/#/--exclude=./}" -cz . | remote "tar -C $upload -xz"
+  tar -C "$folder" "${present[@]/#/--exclude=./}" -cz . | remote "tar -C $upload -xzm"
 fi
 echo "switching to release $id"
 code=0
