@@ -26,7 +26,7 @@ final class ClientRecording: Sendable {
 
   /// - Parameters:
   ///   - descriptor: the connection, which this recording owns and closes at its end
-  ///   - whenOver: called once after the connection is closed
+  ///   - whenOver: called once, just before the connection is closed
   init(
     host: HubHost, sink: JournalSink, holder: Holder, descriptor: Int32,
     whenOver: @escaping @Sendable (ClientRecording) -> Void
@@ -84,9 +84,10 @@ final class ClientRecording: Sendable {
   }
 
   private func isOver() {
+    // A client that sees the end may request the next recording at once, and its slot must be free by then.
+    whenOver(self)
     shutdown(descriptor, Int32(SHUT_RDWR))
     close(descriptor)
-    whenOver(self)
   }
 
   private func hear(_ event: RecorderEvent) {
