@@ -34,6 +34,26 @@ public final class DatagramSocket {
     precondition(result == 0, "cannot send to port \(port): \(String(cString: strerror(errno)))")
   }
 
+  /// Sends a datagram to a port of this machine. Returns whether the kernel has accepted it.
+  @discardableResult
+  public func send(_ bytes: [UInt8], to port: UInt16) -> Bool {
+    clinux_udp_send(descriptor, [127, 0, 0, 1], 4, port, 0, bytes, bytes.count) == 0
+  }
+
+  /// Returns the next datagram and the port that it came from, or `nil` if there is none. The socket must be one on a
+  /// port.
+  public func nextWithPort() -> (bytes: [UInt8], port: UInt16)? {
+    var bytes = [UInt8](repeating: 0, count: 2048)
+    var sender = sockaddr_in()
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let count = withUnsafeMutablePointer(to: &sender) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        recvfrom(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT), $0, &size)
+      }
+    }
+    return count >= 0 ? (Array(bytes[..<count]), UInt16(bigEndian: sender.sin_port)) : nil
+  }
+
   /// Returns the next datagram, or `nil` if there is none.
   public func next() -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: 2048)

@@ -41,6 +41,15 @@ public final class PseudoTerminal {
     _ = fcntl(controller, F_SETFL, flags)
   }
 
+  /// Returns the bytes that the far end has written, without waiting.
+  public func readNow() -> [UInt8] {
+    var wait = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    guard poll(&wait, 1, 0) > 0 else { return [] }
+    let count = read(controller, &bytes, bytes.count)
+    return count > 0 ? Array(bytes[..<count]) : []
+  }
+
   /// Whether the far end has read all written bytes. If the line is locked by another program, the answer is yes.
   public var isRead: Bool {
     let descriptor = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
