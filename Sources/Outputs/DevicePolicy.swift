@@ -45,6 +45,7 @@ public struct DevicePolicy {
         kinds.insert("char-i2c")
       }
     }
+    if let port = board.mavlink?.serialPort { kinds.formUnion(DevicePolicy.kinds(ofPort: port)) }
     if board.lines.contains(where: { $0.line.chip != "simulated" }) { kinds.insert("char-gpiochip") }
     if board.sleep?.rtc != nil { kinds.insert("char-rtc") }
     writesSystemFiles = kinds.contains("char-iio")
@@ -61,13 +62,15 @@ public struct DevicePolicy {
     usesNetwork =
       board.gpsdEndpoint != nil || board.http != nil || !board.nmea.isEmpty || board.fleet != nil || !casters.isEmpty
       || board.signalK != nil || board.bridge != nil || board.gdl90 != nil || !sources.isEmpty
+      || board.mavlink?.address != nil
       || board.hooks.contains { $0.webhook != nil }
     usesCAN = board.nmea2000 != nil
     let single = [board.gpsdEndpoint, board.signalK?.endpoint, board.bridge?.endpoint]
     let endpoints = single.compactMap { $0 } + board.nmea.compactMap(\.endpoint)
     var networks = endpoints.filter { !$0.isLoopback }.flatMap(\.allow).map(\.description)
     networks += board.nmea.compactMap(\.target?.address).filter { !$0.isLoopback }.map(\.description)
-    networks += [board.gdl90?.address].compactMap { $0 }.filter { !$0.isLoopback }.map(\.description)
+    let peers = [board.gdl90?.address, board.mavlink?.address].compactMap { $0 }
+    networks += peers.filter { !$0.isLoopback }.map(\.description)
     if let http = board.http?.endpoint, !http.isLoopback {
       networks += http.allow.isEmpty ? ["any"] : http.allow.map(\.description)
     }
@@ -84,7 +87,8 @@ public struct DevicePolicy {
     // A missing folder must not keep systemd from starting the hub.
     writtenPaths = [board.record?.path].compactMap { $0.flatMap { UnitText.path($0, isOptional: true) } }
     let ports = board.devices.compactMap { if case .receiver(let receiver) = $0 { receiver.port } else { nil } }
-    let terminals = ports.compactMap(machine.resolved).filter { $0.hasPrefix("/dev/tty") }
+    let lines = ports + [board.mavlink?.serialPort].compactMap { $0 }
+    let terminals = lines.compactMap(machine.resolved).filter { $0.hasPrefix("/dev/tty") }
     logins = Set(
       terminals.map { terminal in
         let name = UnitText.instance(String(terminal.dropFirst("/dev/".count)))

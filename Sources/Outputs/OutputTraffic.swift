@@ -27,7 +27,8 @@ public final class OutputTraffic: Sendable {
 
     func clientCame() { changeClients(by: 1) }
     func clientLeft() { changeClients(by: -1) }
-    func clientRefused() { refused.add(1, ordering: .relaxed) }
+    func clientRefused() { clientsRefused(1) }
+    func clientsRefused(_ count: Int) { refused.add(count, ordering: .relaxed) }
     func valueDropped() { valuesDropped(1) }
     func valuesDropped(_ count: Int) { lost.add(count, ordering: .relaxed) }
 
@@ -48,6 +49,7 @@ public final class OutputTraffic: Sendable {
   public let gpsd = Kind("gpsd")
   public let nmea = Kind("nmea")
   public let signalK = Kind("signalk")
+  public let mavlink = Kind("mavlink")
   public let bridge = Kind("bridge")
   public let events = Kind("events")
   /// The connections to the web port, including those with event streams.
@@ -55,7 +57,7 @@ public final class OutputTraffic: Sendable {
   /// The requests of viewers through the broker.
   public let mqtt = Kind("mqtt")
 
-  public var kinds: [Kind] { [devices, state, record, gpsd, nmea, signalK, bridge, events, http, mqtt] }
+  public var kinds: [Kind] { [devices, state, record, gpsd, nmea, signalK, mavlink, bridge, events, http, mqtt] }
 
   public init() {}
 }

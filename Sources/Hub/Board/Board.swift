@@ -32,6 +32,8 @@ public struct Board: Equatable, Sendable {
   public var gdl90: UDPTarget?
   /// The CAN interface for NMEA 2000.
   public var nmea2000: NMEA2000Port?
+  /// The connection to an autopilot.
+  public var mavlink: MAVLinkPort?
   /// Whether ports that other machines may connect to are announced to the network.
   public var isAnnounced = true
   /// The path of the socket from which chronyd takes the time (its `refclock SOCK`); `nil` for none. This is a

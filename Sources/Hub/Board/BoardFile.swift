@@ -142,6 +142,7 @@ extension Board {
       try section.finish()
     }
     nmea2000 = try root.section("nmea2000").map { (section) throws(BoardError) in try NMEA2000Port(section) }
+    if let section = try root.section("mavlink") { mavlink = try MAVLinkPort(section, among: devices) }
     isAnnounced = try root.boolean("announce") ?? true
     if var chrony = try root.section("chrony") {
       chronySocket = try chrony.required("socket")

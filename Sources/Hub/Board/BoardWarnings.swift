@@ -103,6 +103,7 @@ public enum BoardWarnings {
       board.nmea.contains { $0.target?.keepsAwake == true } ? "nmea.keepsAwake" : nil,
       board.gdl90?.keepsAwake == true ? "gdl90.keepsAwake" : nil,
       board.nmea2000?.keepsAwake == true ? "nmea2000.keepsAwake" : nil,
+      board.mavlink?.keepsAwake == true ? "mavlink.keepsAwake" : nil,
     ].compactMap { $0 }
     if !holders.isEmpty {
       warnings.append(
@@ -172,6 +173,13 @@ public enum BoardWarnings {
     }
     if let interface = board.nmea2000?.interface, !machine.has("/sys/class/net/\(interface)") {
       warnings.append("nmea2000: \(HardwareError.notFound("CAN interface \(interface)", .canInterface))")
+    }
+    if let port = board.mavlink?.serialPort {
+      if let console = SerialConsole(port: port, on: machine) {
+        warnings.append("mavlink: \(console); next: \(console.nextStep)")
+      } else if !machine.has(port) {
+        warnings.append("mavlink: there is no \(port); correct 'port' in the board file")
+      }
     }
     return warnings
   }

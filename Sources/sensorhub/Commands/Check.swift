@@ -157,6 +157,14 @@ struct Check: ParsableCommand {
       let power = port.keepsAwake ? "keeping the devices awake" : "while other clients keep the devices awake"
       Terminal.standardOutput("  NMEA 2000 to \(port.interface), address \(port.address) if it is free, \(power)")
     }
+    if let port = board.mavlink {
+      let power = port.keepsAwake ? "keeping the devices awake" : "while other clients keep the devices awake"
+      let messages = port.messages.map(\.rawValue).joined(separator: ", ")
+      let simulated = port.takesSimulated ? ", also simulated values" : ""
+      Terminal.standardOutput(
+        "  MAVLink to \(port.line) as system \(port.system), component \(port.component), \(power): "
+          + "\(messages)\(simulated)")
+    }
     if let http = board.http {
       let secret = http.tokenFile == nil ? "" : ", with the token"
       Terminal.standardOutput("  dashboard on \(http.address), open to \(http.audience)\(secret)")

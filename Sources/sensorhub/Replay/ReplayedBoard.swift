@@ -2,8 +2,8 @@ import Hub
 
 extension Board {
   /// The board without the parts that would affect this machine or others. A replay must not set the clock, record, log
-  /// states, send datagrams or NMEA 2000, have a raw bridge, run hooks, make standing requests, use a pulse, or connect
-  /// to a broker or a caster.
+  /// states, send datagrams, NMEA 2000 or MAVLink, have a raw bridge, run hooks, make standing requests, use a pulse, or
+  /// connect to a broker or a caster.
   var asReplayed: Board {
     var board = self
     board.record = nil
@@ -12,6 +12,7 @@ extension Board {
     board.nmea.removeAll { $0.target != nil }
     board.gdl90 = nil
     board.nmea2000 = nil
+    board.mavlink = nil
     board.bridge = nil
     board.hooks = []
     board.requests = []

@@ -1,0 +1,209 @@
+import Fusion
+import Glibc
+import Guarding
+import HardwareIO
+import Hub
+import MonotonicTime
+import Publishing
+
+/// A hub's connection to an autopilot: a thread that holds the port, runs the node, and sends what waits.
+///
+/// An autopilot sends all the time. So the port is open only while the devices are awake, and until then the thread
+/// sleeps without a limit. Other threads only put messages into the queue.
+final class MAVLinkLink: Sendable {
+  /// Opens the connection.
+  typealias Opener = @Sendable (_ line: MAVLinkPort.Line) throws(HardwareError) -> any SerialPort
+
+  private struct State {
+    var isAwake = false
+    var node: MAVLinkNode?
+    var report: MAVLinkReport
+    /// The waiting frames. Their size limits how old a value can be when it is sent.
+    var queue = BoundedQueue<[UInt8]>(limit: MAVLinkLink.sizeLimit)
+    var sequence: UInt8 = 0
+    /// The counts since they were last reported.
+    var dropped = 0
+    /// The refused things that have been reported.
+    var refused = 0
+
+    mutating func append(_ messages: [MAVLinkMessage], for port: MAVLinkPort) {
+      for message in messages {
+        let frame = message.frame(sequence: sequence, system: port.system, component: port.component)
+        sequence &+= 1
+        dropped += queue.append(frame, size: frame.count)
+      }
+    }
+  }
+
+  /// The most waiting bytes. At 57600 baud they take 0.4 s.
+  private static let sizeLimit = 2048
+  private static let pause = Duration.milliseconds(20)
+  /// The most reads before the link sends, so that a flood does not keep it from sending.
+  private static let mostReads = 16
+
+  private let port: MAVLinkPort
+  private let isSimulated: Bool
+  private let traffic: OutputTraffic.Kind
+  private let sink: JournalSink
+  private let open: Opener
+  private let stop = StopSignal()
+  private let wake = WakeSignal()
+  private let state: Guarded<State>
+
+  init(
+    _ port: MAVLinkPort, isSimulated: Bool, traffic: OutputTraffic.Kind, sink: JournalSink, open: @escaping Opener
+  ) {
+    self.port = port
+    self.isSimulated = isSimulated
+    self.traffic = traffic
+    self.sink = sink
+    self.open = open
+    state = Guarded(State(report: MAVLinkReport(port)))
+  }
+
+  func start() {
+    let error = DetachedThread.start("mavlink") { [self] in run() }
+    if error != 0 { sink.write(.warning, "MAVLink: cannot start a thread for \(port.line)") }
+  }
+
+  func end() { stop.set() }
+
+  /// Opens the port with the first state of awake devices, closes it when they go to sleep, and puts the messages of the
+  /// state into the queue.
+  func send(_ fused: FusedState) {
+    let isAwake = fused.mode != .asleep
+    let mustWake = state.withLock { state in
+      let isChanged = state.isAwake != isAwake
+      state.isAwake = isAwake
+      guard let node = state.node else { return isChanged }
+      let messages = state.report.messages(
+        of: fused, sync: node.sync, isArduPilot: node.autopilot?.isArduPilot ?? false)
+      state.append(messages, for: port)
+      return isChanged || !messages.isEmpty
+    }
+    if mustWake { wake.raise() }
+  }
+
+  private func run() {
+    let poller = Poller(stop: stop.fileDescriptor)
+    var backoff = ReconnectBackoff()
+    var lastProblem: String?
+    while !stop.isSet {
+      guard state.withLock(\.isAwake) else {
+        // No descriptor is watched besides the signals.
+        _ = poller.wait(for: -1, or: wake)
+        continue
+      }
+      do throws(HardwareError) {
+        let line = try open(port.line)
+        defer { line.close() }
+        try serve(line, poller) {
+          backoff.reset()
+          if lastProblem != "" { sink.write(.notice, "MAVLink: messages go to \(port.line)") }
+          lastProblem = ""
+        }
+        state.withLock { $0.node = nil }
+      } catch {
+        state.withLock { $0.node = nil }
+        let problem = "\(error)"
+        if problem != lastProblem { sink.write(.warning, "MAVLink: \(problem); the hub tries again") }
+        lastProblem = problem
+        _ = poller.wait(for: nil, atMost: backoff.next())
+      }
+    }
+  }
+
+  /// Serves the line until the devices are asleep or the thread must stop.
+  ///
+  /// - Parameter sent: called when the line has taken the first message
+  private func serve(_ line: any SerialPort, _ poller: Poller, sent: () -> Void) throws(HardwareError) {
+    let clock = MonotonicClock()
+    begin(line, at: clock.now)
+    var autopilot: UInt8?
+    var hasSent = false
+    var unsent: ArraySlice<UInt8> = []
+    while state.withLock(\.isAwake) {
+      try receive(line, clock)
+      let (deadline, heard) = elapse(to: clock.now)
+      if let heard, heard.system != autopilot {
+        let maker = heard.isArduPilot ? " (ArduPilot)" : heard.type == MAVLinkLink.px4 ? " (PX4)" : ""
+        sink.write(
+          .notice, "MAVLink: the autopilot is system \(heard.system), component \(heard.component)\(maker)")
+        autopilot = heard.system
+      }
+      let isFlushed = try flush(line, &unsent)
+      if isFlushed, !hasSent {
+        hasSent = true
+        sent()
+      }
+      countLosses()
+      let limit = max(.zero, deadline - clock.now)
+      let wait = isFlushed ? limit : min(limit, MAVLinkLink.pause)
+      if poller.wait(for: line.fileDescriptor, or: wake, atMost: wait) == .stopped { return }
+    }
+  }
+
+  /// MAV_AUTOPILOT_PX4.
+  private static let px4 = 12
+
+  private func begin(_ line: any SerialPort, at now: MonotonicInstant) {
+    state.withLock { state in
+      state.node = MAVLinkNode(port, isSimulated: isSimulated, isStream: line.hasSpeed, at: now)
+      state.refused = 0
+      state.queue.removeAll()
+    }
+  }
+
+  private func receive(_ line: any SerialPort, _ clock: MonotonicClock) throws(HardwareError) {
+    var buffer = [UInt8](repeating: 0, count: 2048)
+    for _ in 0..<MAVLinkLink.mostReads {
+      let result = buffer.withUnsafeMutableBytes { bytes in
+        Result { () throws(HardwareError) in try line.read(into: bytes) }
+      }
+      let count = try result.get()
+      if count == 0 { return }
+      let now = clock.now
+      state.withLock { state in
+        let answers = state.node?.receive(buffer[..<count], at: now) ?? []
+        state.append(answers, for: port)
+      }
+    }
+  }
+
+  /// Queues what is due.
+  ///
+  /// - Returns: when something is due next, and the autopilot that was heard
+  private func elapse(to now: MonotonicInstant) -> (MonotonicInstant, MAVLinkNode.Autopilot?) {
+    state.withLock { state in
+      let due = state.node?.elapse(to: now) ?? []
+      state.append(due, for: port)
+      return (state.node?.deadline ?? now + MAVLinkNode.interval, state.node?.autopilot)
+    }
+  }
+
+  /// Sends what waits.
+  ///
+  /// - Parameter unsent: the rest of the frame that is being sent
+  /// - Returns: `false` if the line takes no more at present
+  private func flush(_ line: any SerialPort, _ unsent: inout ArraySlice<UInt8>) throws(HardwareError) -> Bool {
+    while true {
+      if unsent.isEmpty {
+        guard let next = state.withLock({ $0.queue.popFirst() }) else { return true }
+        unsent = next[...]
+      }
+      let count = try line.writeNow(unsent)
+      unsent = unsent.dropFirst(count)
+      if count == 0 { return false }
+    }
+  }
+
+  private func countLosses() {
+    let (dropped, refused) = state.withLock { state in
+      let all = state.node?.refusedCount ?? 0
+      defer { (state.dropped, state.refused) = (0, all) }
+      return (state.dropped, all - state.refused)
+    }
+    if dropped > 0 { traffic.valuesDropped(dropped) }
+    if refused > 0 { traffic.clientsRefused(refused) }
+  }
+}
