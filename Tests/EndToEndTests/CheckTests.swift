@@ -188,6 +188,9 @@ import Testing
     for entry in [", gpsd: {}", ", http: {}", ", nmea: [{}]", ", nmea: { udp: \"127.0.0.1:4000\" }"] {
       #expect(network(entry) == ["RestrictAddressFamilies=AF_INET AF_INET6", "IPAddressAllow=localhost"], "\(entry)")
     }
+    #expect(
+      network(", mavlink: { to: \"udp://192.0.2.7:14550\" }")
+        == ["RestrictAddressFamilies=AF_INET AF_INET6", "IPAddressAllow=localhost", "IPAddressAllow=192.0.2.7"])
     #expect(network(", nmea2000: { interface: \"can0\" }") == ["RestrictAddressFamilies=AF_CAN"])
     #expect(
       network(", gpsd: { address: \"0.0.0.0\", allow: [\"192.0.2.0/24\"] }").contains("IPAddressAllow=192.0.2.0/24"))
