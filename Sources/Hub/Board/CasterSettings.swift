@@ -29,16 +29,21 @@ public struct CasterSettings: Equatable, Sendable {
     self.mountPoint = mountPoint
   }
 
+  /// The caster's address for a connection.
+  public var server: ServerAddress {
+    ServerAddress(host: host, port: port, isEncrypted: isEncrypted, caFile: caFile)
+  }
+
   /// The host's IP address; `nil` if the host is a name.
-  public var address: IPAddress? { IPAddress(host) }
+  public var address: IPAddress? { server.address }
 
   /// Whether the caster is on this machine.
-  public var isLoopback: Bool { host == "localhost" || address?.isLoopback == true }
+  public var isLoopback: Bool { server.isLoopback }
 }
 
 extension CasterSettings: CustomStringConvertible {
   /// The host and port: `caster.example:2101`.
-  public var authority: String { HostPort.text(host, port) }
+  public var authority: String { server.authority }
 
   /// The address without the user's name.
   public var description: String { "\(isEncrypted ? "ntrips" : "ntrip")://\(authority)/\(mountPoint)" }

@@ -74,7 +74,7 @@ enum CasterError: Error, Equatable {
     case .noTLS(let reason):
       "no TLS connection: \(reason); check whether port \(caster.port) uses TLS: 443 is the usual port, and "
         + "ntrip:// is without TLS"
-    case .certificate(let fault): fault.text(of: caster)
+    case .certificate(let fault): fault.text(of: caster.server, .caster)
     case .noCorrections: "the data is not RTCM 3: choose a mount point whose format is RTCM 3"
     }
   }

@@ -68,8 +68,8 @@ struct CasterVisit {
     }
   }
 
-  private func connect(_ mountPoint: String) throws(CasterError) -> CasterConnection {
-    let connection = try CasterConnection(to: caster, poller, within: patience.connection)
+  private func connect(_ mountPoint: String) throws(CasterError) -> ServerConnection {
+    let connection = try ServerConnection(to: caster.server, poller, within: patience.connection)
     try connection.shakeHands(within: patience.answer, clock)
     let isTold = caster.positionInterval != nil && !mountPoint.isEmpty
     let request = CasterRequest.make(
@@ -81,7 +81,7 @@ struct CasterVisit {
   /// Reads once, and waits for at most `limit`. The body is empty if nothing arrives, or only the head or sizes of
   /// chunks.
   private func read(
-    _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer, atMost limit: Duration
+    _ connection: borrowing ServerConnection, _ answer: inout CasterAnswer, atMost limit: Duration
   ) throws(CasterError) -> Piece {
     let received = try connection.receive(atMost: limit)
     var piece = Piece(count: received.count)
@@ -93,7 +93,7 @@ struct CasterVisit {
   ///
   /// - Returns: the first bytes of the body
   private func readHead(
-    _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer
+    _ connection: borrowing ServerConnection, _ answer: inout CasterAnswer
   ) throws(CasterError) -> [UInt8] {
     let deadline = clock.now + patience.answer
     while true {
@@ -187,7 +187,7 @@ struct CasterVisit {
 
   /// Reads the rest of the table, or the part of it that arrives within `patience.answer`.
   private func readTable(
-    _ connection: borrowing CasterConnection, _ answer: inout CasterAnswer, _ begun: [UInt8]
+    _ connection: borrowing ServerConnection, _ answer: inout CasterAnswer, _ begun: [UInt8]
   ) throws(CasterError) -> SourceTable {
     let deadline = clock.now + patience.answer
     var table = SourceTable()

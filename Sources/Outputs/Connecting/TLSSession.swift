@@ -3,27 +3,27 @@ import Glibc
 import Hub
 import Recording
 
-/// The hub's side of TLS on one connection to a caster, over libssl (`CTLS`), for use on one thread. It has no socket:
-/// `CasterConnection` moves the encrypted bytes, so every wait has a limit and ends with a stop request.
+/// The hub's side of TLS on one connection to a server, over libssl (`CTLS`), for use on one thread. It has no socket:
+/// `ServerConnection` moves the encrypted bytes, so every wait has a limit and ends with a stop request.
 ///
-/// libssl is loaded when the first caster with TLS is visited. It checks the certificate against the host's name and
+/// libssl is loaded for the first connection with TLS. It checks the certificate against the host's name and
 /// the system's authorities, or those of `caFile`.
 final class TLSSession {
   /// The size of a piece in bytes; a TLS record contains at most 16 kB.
   private static let pieceByteCount = 16 * 1024
 
   private let session: OpaquePointer
-  /// Why the caster's bytes have ended; `nil` while more may come.
+  /// Why the server's bytes have ended; `nil` while more may come.
   private(set) var endReason: CasterError?
 
-  init(to caster: CasterSettings) throws(CasterError) {
+  init(to server: ServerAddress) throws(CasterError) {
     guard ctls_is_available() else { throw .noTLSLibrary }
-    if let file = caster.caFile, access(file, R_OK) != 0 {
+    if let file = server.caFile, access(file, R_OK) != 0 {
       throw .unreadableAuthorities(file: file, reason: String(cString: strerror(errno)))
     }
-    guard let session = ctls_new(TLSSession.certifiedName(of: caster.host), caster.caFile) else {
+    guard let session = ctls_new(TLSSession.certifiedName(of: server.host), server.caFile) else {
       let reason = String(cString: ctls_reason())
-      throw caster.caFile.map { .unreadableAuthorities(file: $0, reason: reason) } ?? .noTLS(reason: reason)
+      throw server.caFile.map { .unreadableAuthorities(file: $0, reason: reason) } ?? .noTLS(reason: reason)
     }
     self.session = session
   }
@@ -34,7 +34,7 @@ final class TLSSession {
   /// section 3).
   static func certifiedName(of host: String) -> String { host.hasSuffix(".") ? String(host.dropLast()) : host }
 
-  /// Takes encrypted bytes from the caster.
+  /// Takes encrypted bytes from the server.
   func put(_ bytes: [UInt8]) throws(CasterError) {
     if bytes.isEmpty { return }
     guard bytes.withUnsafeBytes({ ctls_put(session, $0.baseAddress, $0.count) }) else {
@@ -42,7 +42,7 @@ final class TLSSession {
     }
   }
 
-  /// Returns the encrypted bytes for the caster. Call this after each of the functions below.
+  /// Returns the encrypted bytes for the server. Call this after each of the functions below.
   func output() -> [UInt8] {
     var all: [UInt8] = []
     while true {
@@ -56,7 +56,7 @@ final class TLSSession {
 
   /// Continues the handshake.
   ///
-  /// - Returns: whether it is complete; if not, it needs bytes from the caster
+  /// - Returns: whether it is complete; if not, it needs bytes from the server
   func shakeHands() throws(CasterError) -> Bool {
     let result = ctls_handshake(session)
     if result >= 0 { return result == 1 }
@@ -77,7 +77,7 @@ final class TLSSession {
     guard bytes.withUnsafeBytes({ ctls_write(session, $0.baseAddress, $0.count) }) else { throw .closed }
   }
 
-  /// Takes encrypted bytes from the caster, and returns the content of all records that are complete.
+  /// Takes encrypted bytes from the server, and returns the content of all records that are complete.
   func decrypt(_ encrypted: [UInt8]) throws(CasterError) -> [UInt8] {
     try put(encrypted)
     var all: [UInt8] = []
@@ -96,14 +96,14 @@ final class TLSSession {
     }
   }
 
-  /// Ends the session. Returns the last bytes for the caster.
+  /// Ends the session. Returns the last bytes for the server.
   func end() -> [UInt8] {
     ctls_close(session)
     return output()
   }
 }
 
-/// The fault of a caster's certificate.
+/// The fault of a server's certificate.
 enum CertificateFault: Equatable {
   /// The associated dates have the form `2026-01-31`.
   case notYetValid(from: String)
@@ -114,34 +114,43 @@ enum CertificateFault: Equatable {
   /// The reason in libssl's words.
   case other(String)
 
+  /// What a message calls the server, and its keys in the board file.
+  struct Words {
+    static let caster = Words(server: "caster", addressKey: "ntrip.caster", authoritiesKey: "ntrip.caFile")
+
+    var server: String
+    var addressKey: String
+    var authoritiesKey: String
+  }
+
   /// The fault in plain words, with the next step.
-  func text(of caster: CasterSettings) -> String {
-    switch self {
+  func text(of server: ServerAddress, _ words: Words) -> String {
+    let certificate = "the \(words.server)'s certificate"
+    return switch self {
     // A board without a clock starts with an old date. The text has no time, because it would then change each minute.
     case .notYetValid(let date):
-      "the caster's certificate is valid only from \(date), and this board's clock says \(CertificateFault.today): "
-        + "set the clock"
+      "\(certificate) is valid only from \(date), and this board's clock says \(CertificateFault.today): set the clock"
     case .expired(let date):
-      "the caster's certificate was valid until \(date), and this board's clock says \(CertificateFault.today): if the "
-        + "clock is wrong, set it; otherwise only the caster's operator can renew the certificate"
+      "\(certificate) was valid until \(date), and this board's clock says \(CertificateFault.today): if the clock is "
+        + "wrong, set it; otherwise only the \(words.server)'s operator can renew the certificate"
     case .otherName:
-      "the caster's certificate is not for \(caster.host): set the host in 'ntrip.caster' to a name in the "
-        + "certificate, which \(CertificateFault.command(for: caster)) shows"
+      "\(certificate) is not for \(server.host): set the host in '\(words.addressKey)' to a name in the certificate, "
+        + "which \(CertificateFault.command(for: server)) shows"
     case .selfSigned:
-      "the caster's certificate is signed by itself, not by an authority: if you trust it, save it "
-        + "(\(CertificateFault.command(for: caster)) shows it) and set 'ntrip.caFile' to its file"
-    case .unknownAuthority where caster.caFile != nil:
-      "no authority in 'ntrip.caFile' vouches for the caster's certificate: use the file of the caster's own "
+      "\(certificate) is signed by itself, not by an authority: if you trust it, save it "
+        + "(\(CertificateFault.command(for: server)) shows it) and set '\(words.authoritiesKey)' to its file"
+    case .unknownAuthority where server.caFile != nil:
+      "no authority in '\(words.authoritiesKey)' vouches for \(certificate): use the file of the \(words.server)'s own "
         + "authority, or leave out 'caFile' if a public authority signed the certificate"
     case .unknownAuthority:
-      "no authority that this system trusts vouches for the caster's certificate: set 'ntrip.caFile' to the file of "
+      "no authority that this system trusts vouches for \(certificate): set '\(words.authoritiesKey)' to the file of "
         + "its authority; for a public one: sudo apt-get install ca-certificates"
-    case .other(let reason): "the caster's certificate is refused: \(reason)"
+    case .other(let reason): "\(certificate) is refused: \(reason)"
     }
   }
 
-  private static func command(for caster: CasterSettings) -> String {
-    "openssl s_client -connect \(ShellText.word(caster.authority))"
+  private static func command(for server: ServerAddress) -> String {
+    "openssl s_client -connect \(ShellText.word(server.authority))"
   }
 
   /// Today's date by this machine's clock, in UTC.

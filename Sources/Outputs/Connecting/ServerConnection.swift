@@ -1,12 +1,13 @@
 import CLinux
 import Glibc
+import Guarding
 import HardwareIO
 import Hub
 import MonotonicTime
 
-/// A connection to a caster, with or without TLS, for use on one thread. A stop request ends every wait except the
-/// resolution of the host's name.
-struct CasterConnection: ~Copyable {
+/// A connection to a caster or another server, with or without TLS, for use on one thread. A stop request ends every
+/// wait except the resolution of the host's name.
+struct ServerConnection: ~Copyable {
   /// The bytes of one read.
   struct Received {
     /// The decrypted bytes.
@@ -17,7 +18,7 @@ struct CasterConnection: ~Copyable {
 
   /// The maximum number of bytes in one read.
   private static let mostBytes = 4096
-  /// The maximum number of bytes that a caster sends in its handshake. A usual chain of certificates has 2 to 6 kB.
+  /// The maximum number of bytes that a server sends in its handshake. A usual chain of certificates has 2 to 6 kB.
   private static let mostBytesOfHandshake = 128 * 1024
   /// The types of TLS records (RFC 8446, section 5.1).
   private static let recordTypes = UInt8(0x14)...0x17
@@ -30,20 +31,20 @@ struct CasterConnection: ~Copyable {
   /// Connects to the first of the host's addresses that accepts the connection.
   ///
   /// - Parameter limit: the maximum time for each address
-  init(to caster: CasterSettings, _ poller: Poller, within limit: Duration) throws(CasterError) {
-    let tls = try caster.isEncrypted ? TLSSession(to: caster) : nil
+  init(to server: ServerAddress, _ poller: Poller, within limit: Duration) throws(CasterError) {
+    let tls = try server.isEncrypted ? TLSSession(to: server) : nil
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     hints.ai_flags = AI_NUMERICSERV
     var found: UnsafeMutablePointer<addrinfo>?
-    let result = getaddrinfo(caster.host, "\(caster.port)", &hints, &found)
+    let result = getaddrinfo(server.host, "\(server.port)", &hints, &found)
     guard result == 0 else { throw .unknownHost(reason: String(cString: gai_strerror(result))) }
     defer { freeaddrinfo(found) }
     var failure = ECONNREFUSED
     var next = found
     while let place = next?.pointee {
       next = place.ai_next
-      switch CasterConnection.connect(to: place, poller, within: limit) {
+      switch ServerConnection.connect(to: place, poller, within: limit) {
       case .open(let descriptor):
         self.descriptor = descriptor
         self.poller = poller
@@ -83,7 +84,15 @@ struct CasterConnection: ~Copyable {
     return .failed(error)
   }
 
-  /// Completes the TLS handshake, if the caster uses TLS.
+  /// Closes the connection if the other end leaves sent bytes without acknowledgement for this time. Without a limit,
+  /// the kernel sends them again for a quarter of an hour.
+  borrowing func limitSilence(to limit: Duration) {
+    var milliseconds = UInt32(clamping: limit.inNanoseconds / 1_000_000)
+    let size = socklen_t(MemoryLayout<UInt32>.size)
+    setsockopt(descriptor, Int32(IPPROTO_TCP.rawValue), TCP_USER_TIMEOUT, &milliseconds, size)
+  }
+
+  /// Completes the TLS handshake, if the server uses TLS.
   ///
   /// - Parameter limit: the maximum time of the whole handshake
   borrowing func shakeHands(within limit: Duration, _ clock: any MonotonicTimeSource) throws(CasterError) {
@@ -97,15 +106,15 @@ struct CasterConnection: ~Copyable {
         if isDone { return }
         guard case let left = deadline - clock.now, left > .zero else { throw .silent }
         let bytes = try read(atMost: left)
-        if count == 0, let first = bytes.first, !CasterConnection.recordTypes.contains(first) {
+        if count == 0, let first = bytes.first, !ServerConnection.recordTypes.contains(first) {
           throw .noTLS(reason: "the server answers without TLS")
         }
         count += bytes.count
-        if count > CasterConnection.mostBytesOfHandshake { throw .noTLS(reason: "the handshake does not end") }
+        if count > ServerConnection.mostBytesOfHandshake { throw .noTLS(reason: "the handshake does not end") }
         try tls.put(bytes)
       }
     } catch {
-      // The alert tells the caster's operator why the hub left.
+      // The alert tells the server's operator why the hub left.
       send(now: tls.output())
       switch error {
       case .silent: throw .noTLS(reason: "no answer within \(Text.duration(seconds: limit.inSeconds))")
@@ -115,23 +124,26 @@ struct CasterConnection: ~Copyable {
     }
   }
 
-  /// - Parameter limit: the maximum time of each wait until the caster accepts more bytes
+  /// - Parameter limit: the maximum time of each wait until the server accepts more bytes
   borrowing func send(_ bytes: [UInt8], within limit: Duration) throws(CasterError) {
     guard let tls else { return try write(bytes, within: limit) }
     try tls.encrypt(bytes)
     try write(tls.output(), within: limit)
   }
 
+  /// - Parameters:
+  ///   - limit: the maximum time of the wait; `nil` for no limit
+  ///   - signal: ends the wait when it is raised
   /// - Returns: the received bytes; none if nothing arrived within the limit, or if the read was interrupted
-  borrowing func receive(atMost limit: Duration) throws(CasterError) -> Received {
+  borrowing func receive(atMost limit: Duration?, or signal: WakeSignal? = nil) throws(CasterError) -> Received {
     guard let tls else {
-      let bytes = try read(atMost: limit)
+      let bytes = try read(atMost: limit, or: signal)
       return Received(bytes: bytes, count: bytes.count)
     }
     if let end = tls.endReason { throw end }
-    let encrypted = try read(atMost: limit)
+    let encrypted = try read(atMost: limit, or: signal)
     let received = Received(bytes: try tls.decrypt(encrypted), count: encrypted.count)
-    // A caster may ask for new keys. One that asks and does not read is left.
+    // A server may ask for new keys. One that asks and does not read is left.
     try write(tls.output(), within: .zero)
     return received
   }
@@ -158,14 +170,15 @@ struct CasterConnection: ~Copyable {
     _ = bytes.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }
   }
 
-  private borrowing func read(atMost limit: Duration) throws(CasterError) -> [UInt8] {
-    switch poller.wait(for: descriptor, atMost: limit) {
+  private borrowing func read(atMost limit: Duration?, or signal: WakeSignal? = nil) throws(CasterError) -> [UInt8] {
+    let event = signal.map { poller.wait(for: descriptor, or: $0, atMost: limit) }
+    switch event ?? poller.wait(for: descriptor, atMost: limit) {
     case .stopped: throw .stopped
-    case .timedOut: return []
+    case .timedOut, nil: return []
     case .readable: break
     }
     var failure: Int32 = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: CasterConnection.mostBytes) { buffer, count in
+    let bytes = [UInt8](unsafeUninitializedCapacity: ServerConnection.mostBytes) { buffer, count in
       let received = clinux_receive_now(descriptor, buffer.baseAddress, buffer.count)
       failure = received < 0 ? errno : 0
       count = max(0, received)
