@@ -34,7 +34,7 @@ public enum BoardProblems {
     let board = withoutMisplacedPasswords(without(isLeftOut, board))
     return misplaced + ports(board) + http(board, isLeftOut) + connections(board) + lines(board)
       + chrony(board) + sleep(board)
-      + record(board) + parts(board)
+      + record(board) + parts(board) + signalK(board, isLeftOut)
       + fleet(board) + fences(board) + requests(board) + casters(board, isLeftOut)
       + hooks(board, isElsewhere: isElsewhere, isLeftOut)
   }
@@ -62,13 +62,38 @@ public enum BoardProblems {
       ("mqtt.keyFile", fleet?.keyFile),
     ]
     return named.compactMap { key, file in file.map { (key: key, file: $0) } } + authoritiesForCasters(of: board)
+      + authoritiesOfSignalK(board)
   }
 
   /// The files with passwords and tokens, each with its key in the board file.
   static func secrets(of board: Board) -> [(key: String, file: String)] {
     let named = [("http.tokenFile", board.http?.tokenFile), ("mqtt.passwordFile", board.fleet?.passwordFile)]
     return named.compactMap { key, file in file.map { (key, $0) } } + passwordsForCasters(of: board)
-      + tokensOfHooks(of: board)
+      + tokensOfHooks(of: board) + tokensOfSignalK(board)
+  }
+
+  private static func tokensOfSignalK(_ board: Board) -> [(key: String, file: String)] {
+    board.signalKServers.compactMap { server in server.tokenFile.map { ("\(server.key).tokenFile", $0) } }
+  }
+
+  private static func authoritiesOfSignalK(_ board: Board) -> [(key: String, file: String)] {
+    board.signalKServers.compactMap { server in server.address.caFile.map { ("\(server.key).caFile", $0) } }
+  }
+
+  /// Finds files of Signal K servers that cannot be read, and servers that are named twice.
+  private static func signalK(_ board: Board, _ isLeftOut: (String) -> Bool) -> [BoardProblem] {
+    let tokens = tokensOfSignalK(board).filter { SecretFile.refusal(ofBoards: $0.file) == nil }
+    let problems = (tokens + authoritiesOfSignalK(board)).compactMap { key, file -> BoardProblem? in
+      if isLeftOut(file) || access(file, R_OK) == 0 { return nil }
+      return BoardProblem(key, "cannot be read from \(file): \(String(cString: strerror(errno)))")
+    }
+    let servers = board.signalKServers
+    let repeated = servers.indices.compactMap { index in
+      servers[..<index].first { $0.address.authority == servers[index].address.authority }.map {
+        BoardProblem("\(servers[index].key).server", "is \(servers[index]), which '\($0.key)' already uses")
+      }
+    }
+    return problems + repeated
   }
 
   private static func tokensOfHooks(of board: Board) -> [(key: String, file: String)] {

@@ -62,7 +62,7 @@ public struct DevicePolicy {
     usesNetwork =
       board.gpsdEndpoint != nil || board.http != nil || !board.nmea.isEmpty || board.fleet != nil || !casters.isEmpty
       || board.signalK != nil || board.bridge != nil || board.gdl90 != nil || !sources.isEmpty
-      || board.mavlink?.address != nil
+      || board.mavlink?.address != nil || !board.signalKServers.isEmpty
       || board.hooks.contains { $0.webhook != nil }
     usesCAN = board.nmea2000 != nil
     let single = [board.gpsdEndpoint, board.signalK?.endpoint, board.bridge?.endpoint]
@@ -77,6 +77,9 @@ public struct DevicePolicy {
     // The address of a host name may change, and its resolution needs a name server.
     if let broker = board.fleet?.broker, !broker.isLoopback { networks.append(broker.address?.description ?? "any") }
     for caster in casters where !caster.isLoopback { networks.append(caster.address?.description ?? "any") }
+    for server in board.signalKServers.map(\.address) where !server.isLoopback {
+      networks.append(server.address?.description ?? "any")
+    }
     for source in sources where !DevicePolicy.isLocal(source) { networks.append(DevicePolicy.network(of: source)) }
     for webhook in board.hooks.compactMap(\.webhook) where !webhook.isLoopback {
       networks.append(IPAddress(webhook.origin.host)?.description ?? "any")

@@ -134,6 +134,7 @@ struct HubService: Sendable {
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
       AnnouncementOutput(host: host, sink: sink), GDL90Output(host: host, sink: sink),
       NMEA2000Output(host: host, sink: sink), MAVLinkOutput(host: host, sink: sink),
+      SignalKServerOutput(host: host, sink: sink),
     ]
     if let interval = ServiceManager.watchdogInterval {
       services.append(Watchdog(interval: interval, supervisor: hub.machine.supervisor, usageHistories: usageHistories))

@@ -26,6 +26,8 @@ public struct Board: Equatable, Sendable {
   public var http: HTTPPort?
   /// The port for Signal K's delta messages.
   public var signalK: SignalKPort?
+  /// The Signal K servers that the hub sends deltas to.
+  public var signalKServers: [SignalKServer] = []
   /// The port at which clients exchange bytes with a receiver; `nil` if the hub does not serve it.
   public var bridge: BridgePort?
   /// The destination of GDL 90 datagrams.

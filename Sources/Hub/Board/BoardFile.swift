@@ -135,7 +135,15 @@ extension Board {
     nmea = []
     for section in try root.sections("nmea") { nmea.append(try NMEAPort(section)) }
     http = try root.section("http").map { (section) throws(BoardError) in try HTTPPort(section) }
-    signalK = try root.section("signalk").map { (section) throws(BoardError) in try SignalKPort(section) }
+    for section in try root.sections("signalk") {
+      if section.has("server") {
+        signalKServers.append(try SignalKServer(section))
+      } else if signalK == nil {
+        signalK = try SignalKPort(section)
+      } else {
+        throw section.wrong(expected: "an object with 'server': only one object opens a port")
+      }
+    }
     if let section = try root.section("bridge") { bridge = try BridgePort(section, among: devices) }
     if var section = try root.section("gdl90") {
       gdl90 = try UDPTarget(try section.required("udp"), &section)
@@ -207,6 +215,9 @@ extension Board.NMEAFeed {
 extension Board.SignalKPort {
   init(_ section: BoardSection) throws(BoardError) {
     var section = section
+    if let key = ["tokenFile", "caFile", "keepsAwake", "parts"].first(where: section.has) {
+      throw section.wrong(key, expected: "left out without 'server'")
+    }
     let endpoint = try TCPEndpoint(&section, port: 8375, clients: 64)
     let mmsi = try section.string("mmsi")
     let isNumber = mmsi.map { $0.utf8.count == 9 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } } ?? true

@@ -104,6 +104,7 @@ public enum BoardWarnings {
       board.gdl90?.keepsAwake == true ? "gdl90.keepsAwake" : nil,
       board.nmea2000?.keepsAwake == true ? "nmea2000.keepsAwake" : nil,
       board.mavlink?.keepsAwake == true ? "mavlink.keepsAwake" : nil,
+      board.signalKServers.contains(where: \.keepsAwake) ? "signalk.keepsAwake" : nil,
     ].compactMap { $0 }
     if !holders.isEmpty {
       warnings.append(

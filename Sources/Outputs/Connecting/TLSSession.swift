@@ -114,7 +114,7 @@ enum CertificateFault: Equatable {
   /// The reason in libssl's words.
   case other(String)
 
-  /// What a message calls the server, and its keys in the board file.
+  /// The words of a message: the name for the server, and its keys in the board file.
   struct Words {
     static let caster = Words(server: "caster", addressKey: "ntrip.caster", authoritiesKey: "ntrip.caFile")
 

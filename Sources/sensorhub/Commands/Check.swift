@@ -144,6 +144,11 @@ struct Check: ParsableCommand {
     if let signalK = board.signalK {
       Terminal.standardOutput("  Signal K on \(signalK.endpoint), open to \(signalK.endpoint.audience)")
     }
+    for server in board.signalKServers {
+      let power = server.keepsAwake ? "keeping the devices awake" : "while other clients keep the devices awake"
+      let secret = server.tokenFile == nil ? "" : ", with the token"
+      Terminal.standardOutput("  Signal K to \(server)\(secret), \(power)")
+    }
     if let bridge = board.bridge {
       Terminal.standardOutput(
         "  raw bridge to \(bridge.device) on \(bridge.endpoint), open to \(bridge.endpoint.audience): "

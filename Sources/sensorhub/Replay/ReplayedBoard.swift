@@ -3,7 +3,7 @@ import Hub
 extension Board {
   /// The board without the parts that would affect this machine or others. A replay must not set the clock, record, log
   /// states, send datagrams, NMEA 2000 or MAVLink, have a raw bridge, run hooks, make standing requests, use a pulse, or
-  /// connect to a broker or a caster.
+  /// connect to a broker, a caster or a Signal K server.
   var asReplayed: Board {
     var board = self
     board.record = nil
@@ -13,6 +13,7 @@ extension Board {
     board.gdl90 = nil
     board.nmea2000 = nil
     board.mavlink = nil
+    board.signalKServers = []
     board.bridge = nil
     board.hooks = []
     board.requests = []

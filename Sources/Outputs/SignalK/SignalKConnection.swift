@@ -1,0 +1,123 @@
+import Guarding
+import HardwareIO
+import Hub
+import MonotonicTime
+
+/// A connection to a Signal K server: its stream over WebSocket without subscriptions, or its TCP port. For use on one
+/// thread.
+struct SignalKConnection: ~Copyable {
+  /// The time limits of a connection.
+  struct Patience {
+    /// The limit for connecting to each of the host's addresses.
+    var connection = Duration.seconds(10)
+    /// The limit for each handshake, and for each wait until the server takes more bytes.
+    var answer = Duration.seconds(15)
+    /// How long the server may leave bytes without acknowledgement.
+    var silence = Duration.seconds(30)
+  }
+
+  private static let path = SignalKServer.streamPath + "?subscribe=none"
+  /// The most received bytes in a minute. A server sends its hello, and pings.
+  private static let mostBytesAMinute = 64 * 1024
+
+  private let connection: ServerConnection
+  private let patience: Patience
+  private let clock: any MonotonicTimeSource
+  /// `nil` over TCP, where everything that the server sends is dropped.
+  private var reader: WebSocketReader?
+  private var minute: MonotonicInstant
+  private var bytesOfMinute = 0
+
+  /// Connects.
+  ///
+  /// - Parameters:
+  ///   - token: the server's token; `nil` for none
+  ///   - version: the version of this program
+  init(
+    to server: SignalKServer, token: String?, version: String, _ poller: Poller, _ patience: Patience,
+    _ clock: any MonotonicTimeSource
+  ) throws(SignalKServerError) {
+    do throws(CasterError) {
+      connection = try ServerConnection(to: server.address, poller, within: patience.connection)
+      connection.limitSilence(to: patience.silence)
+      try connection.shakeHands(within: patience.answer, clock)
+    } catch {
+      throw .connection(error)
+    }
+    self.patience = patience
+    self.clock = clock
+    minute = clock.now
+    guard server.transport != .tcp else { return }
+    reader = WebSocketReader()
+    var handshake = WebSocketHandshake()
+    let request = handshake.request(SignalKConnection.path, of: server.address, token: token, version: version)
+    try write(request)
+    let deadline = clock.now + patience.answer
+    while true {
+      guard case let left = deadline - clock.now, left > .zero else { throw .connection(.silent) }
+      let bytes = try read(atMost: left)
+      do throws(WebSocketHandshake.Failure) {
+        guard let rest = try handshake.take(bytes) else { continue }
+        try obey(rest)
+        return
+      } catch {
+        throw .handshake(error)
+      }
+    }
+  }
+
+  /// Sends a message, and waits until the server takes it.
+  borrowing func send(_ message: [UInt8]) throws(SignalKServerError) {
+    try write(reader == nil ? message : WebSocketFrame.encode(.text, message))
+  }
+
+  /// Waits until the server sends something or a signal is raised, and does what the server's frames demand.
+  mutating func wait(or signal: WakeSignal) throws(SignalKServerError) {
+    try obey(try read(atMost: nil, or: signal)[...])
+  }
+
+  /// Tells the server that the hub leaves, if the server takes that at once.
+  borrowing func leave() {
+    if reader != nil { try? connection.send(WebSocketFrame.encode(.close, WebSocketFrame.goingAway), within: .zero) }
+  }
+
+  private mutating func obey(_ bytes: ArraySlice<UInt8>) throws(SignalKServerError) {
+    let events: [WebSocketReader.Event]
+    do throws(WebSocketReader.Broken) {
+      events = try reader?.take(bytes) ?? []
+    } catch {
+      throw .broken
+    }
+    for event in events {
+      switch event {
+      case .ping(let content): try write(WebSocketFrame.encode(.pong, content))
+      case .close(let status):
+        leave()
+        throw .left(status)
+      }
+    }
+  }
+
+  private borrowing func write(_ bytes: [UInt8]) throws(SignalKServerError) {
+    do throws(CasterError) {
+      try connection.send(bytes, within: patience.answer)
+    } catch {
+      throw .connection(error)
+    }
+  }
+
+  private mutating func read(atMost limit: Duration?, or signal: WakeSignal? = nil) throws(SignalKServerError)
+    -> [UInt8]
+  {
+    let received: ServerConnection.Received
+    do throws(CasterError) {
+      received = try connection.receive(atMost: limit, or: signal)
+    } catch {
+      throw .connection(error)
+    }
+    if clock.now - minute >= .seconds(60) { (minute, bytesOfMinute) = (clock.now, 0) }
+    bytesOfMinute += received.count
+    if bytesOfMinute > SignalKConnection.mostBytesAMinute { throw .floods }
+    return received.bytes
+  }
+}

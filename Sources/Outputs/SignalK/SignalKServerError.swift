@@ -1,0 +1,65 @@
+import Hub
+
+/// The reason why no values go to a Signal K server.
+enum SignalKServerError: Error, Equatable {
+  case connection(CasterError)
+  case handshake(WebSocketHandshake.Failure)
+  case unreadableToken(file: String, reason: String)
+  /// The server has ended the WebSocket, with this status.
+  case left(UInt16?)
+  case broken
+  /// The server sends far more than it has reason to.
+  case floods
+
+  var isStop: Bool { self == .connection(.stopped) }
+
+  /// Whether only a person can solve this, so that prompt retries would only burden the server.
+  var isRefusal: Bool {
+    switch self {
+    case .connection(let error): error.isRefusal
+    case .left(let status): status == SignalKServerError.policyViolation
+    case .handshake, .unreadableToken, .broken, .floods: true
+    }
+  }
+
+  private static let policyViolation: UInt16 = 1008
+
+  /// The error in plain words, with the next step.
+  func text(of server: SignalKServer) -> String { "Signal K: no values go to \(server): \(reason(of: server))" }
+
+  private func reason(of server: SignalKServer) -> String {
+    switch self {
+    case .connection(let error): SignalKServerError.reason(error, of: server)
+    case .handshake(.noWebSocket(let text)):
+      "the server there is no Signal K server with a WebSocket\(text.isEmpty ? "" : ": it answered '\(text)'"); "
+        + "3000 is the usual port"
+    case .handshake(.unauthorised):
+      server.tokenFile == nil
+        ? "the server demands a token: set '\(server.key).tokenFile' to the file of one that may write"
+        : "the server refused the token: make a new one there that may write"
+    case .handshake(.moved(let place)): "the server has moved to \(place): change '\(server.key).server'"
+    case .unreadableToken(let file, let reason): "'\(server.key).tokenFile' cannot be read from \(file): \(reason)"
+    case .left(let status): "the server ended the connection\(status.map { " (\($0))" } ?? "")"
+    case .broken: "the server breaks the WebSocket protocol"
+    case .floods: "the server sends much more than a Signal K server to a client without subscriptions"
+    }
+  }
+
+  private static func reason(_ error: CasterError, of server: SignalKServer) -> String {
+    let address = server.address
+    return switch error {
+    case .unknownHost(let reason): "the host \(address.host) is unknown: \(reason)"
+    case .unreachable(let reason): "cannot connect: \(reason)"
+    case .silent: "the server does not answer"
+    case .noTLSLibrary: "libssl, the library for TLS, is not installed: sudo apt-get install libssl3"
+    case .unreadableAuthorities(let file, let reason): "'\(server.key).caFile' cannot be read from \(file): \(reason)"
+    case .noTLS(let reason): "no TLS connection: \(reason); check whether port \(address.port) uses TLS"
+    case .certificate(let fault):
+      fault.text(
+        of: address,
+        CertificateFault.Words(
+          server: "server", addressKey: "\(server.key).server", authoritiesKey: "\(server.key).caFile"))
+    default: "the server closed the connection"
+    }
+  }
+}
