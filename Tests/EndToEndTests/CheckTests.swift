@@ -192,6 +192,8 @@ import Testing
       network(", mavlink: { to: \"udp://192.0.2.7:14550\" }")
         == ["RestrictAddressFamilies=AF_INET AF_INET6", "IPAddressAllow=localhost", "IPAddressAllow=192.0.2.7"])
     #expect(network(", nmea2000: { interface: \"can0\" }") == ["RestrictAddressFamilies=AF_CAN"])
+    #expect(network(", signalk: { server: \"ws://192.0.2.7\" }").last == "IPAddressAllow=192.0.2.7")
+    #expect(network(", signalk: { server: \"ws://boat.local\" }").last == "IPAddressAllow=any")
     #expect(
       network(", gpsd: { address: \"0.0.0.0\", allow: [\"192.0.2.0/24\"] }").contains("IPAddressAllow=192.0.2.0/24"))
   }

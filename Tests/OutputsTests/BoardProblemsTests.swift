@@ -24,6 +24,21 @@ struct BoardProblemsTests {
     #expect(problem.key == "sleep" && problem.text.contains("simulated devices, such as 'gps'"))
   }
 
+  @Test func `a Signal K server that is named twice, and its files, are reported`() throws {
+    let problems = BoardProblems.find(
+      in: try board(
+        """
+        signalk: [{ server: 'ws://b', tokenFile: '/etc/hostname' }, { server: 'ws://b:3000' },
+          { server: 'wss://b', caFile: '/nowhere/ca.pem' }]
+        """)
+    ).map { "\($0)" }
+    #expect(
+      problems.contains { $0.hasPrefix("'signalk[0].tokenFile' cannot be read from /etc/hostname: a board file may") })
+    #expect(problems.contains("'signalk[1].server' is ws://b:3000, which 'signalk[0]' already uses"))
+    #expect(problems.contains { $0.hasPrefix("'signalk[2].caFile' cannot be read from /nowhere/ca.pem: ") })
+    #expect(problems.count == 3, "\(problems)")
+  }
+
   /// With one report for each pair of devices, and an access to the disk for each, the check of a long board file took
   /// minutes.
   @Test func `each device that conflicts with an earlier one is reported once`() throws {

@@ -24,7 +24,7 @@ import Testing
 
     var head: String { client.text.firstRange(of: "\r\n\r\n").map { String(client.text[..<$0.upperBound]) } ?? "" }
 
-    /// The client's frames so far: their first bytes and their content.
+    /// The received frames: their first bytes and their content.
     var frames: [(head: UInt8, content: String)] {
       var rest = client.bytes.dropFirst(head.utf8.count)
       var frames: [(UInt8, String)] = []

@@ -89,7 +89,7 @@ struct ServerConnection: ~Copyable {
   borrowing func limitSilence(to limit: Duration) {
     var milliseconds = UInt32(clamping: limit.inNanoseconds / 1_000_000)
     let size = socklen_t(MemoryLayout<UInt32>.size)
-    setsockopt(descriptor, Int32(IPPROTO_TCP.rawValue), TCP_USER_TIMEOUT, &milliseconds, size)
+    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, size)
   }
 
   /// Completes the TLS handshake, if the server uses TLS.

@@ -56,13 +56,13 @@ struct SignalKConnection: ~Copyable {
     while true {
       guard case let left = deadline - clock.now, left > .zero else { throw .connection(.silent) }
       let bytes = try read(atMost: left)
+      let rest: ArraySlice<UInt8>?
       do throws(WebSocketHandshake.Failure) {
-        guard let rest = try handshake.take(bytes) else { continue }
-        try obey(rest)
-        return
+        rest = try handshake.take(bytes)
       } catch {
         throw .handshake(error)
       }
+      if let rest { return try obey(rest) }
     }
   }
 

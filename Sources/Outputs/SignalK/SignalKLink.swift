@@ -75,7 +75,7 @@ final class SignalKLink: Sendable {
     let poller = Poller(stop: stop.fileDescriptor)
     var backoff = ReconnectBackoff()
     var nextTry: MonotonicInstant?
-    // What the log says last: the problem, an empty text for a connection, or `nil` for nothing.
+    // The last report in the log: the problem, an empty text for a connection, or `nil` for none.
     var said: String?
     while !stop.isSet {
       let rest = nextTry.map { $0 - clock.now } ?? .zero
