@@ -62,7 +62,9 @@ struct SignalKConnection: ~Copyable {
       } catch {
         throw .handshake(error)
       }
-      if let rest { return try obey(rest) }
+      guard let rest else { continue }
+      try obey(rest)
+      return
     }
   }
 
