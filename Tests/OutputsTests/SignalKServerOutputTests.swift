@@ -43,7 +43,7 @@ import Testing
     }
 
     /// Blocks until the client has sent a frame with this first byte and text in it.
-    func receives(_ head: UInt8 = 0x81, _ text: String) -> Bool {
+    func receives(_ text: String, head: UInt8 = 0x81) -> Bool {
       client.receives { _ in frames.contains { $0.head == head && $0.content.contains(text) } }
     }
 
@@ -147,7 +147,7 @@ import Testing
     }
     let boat = try Boat("server: \"ws://127.0.0.1:\(server.port)\", keepsAwake: true")
     #expect(visits.waits { $0.count == 1 })
-    #expect(visits.values[0].receives(0x8A, "abc") && visits.values[0].receives(0x8A, "z"))
+    #expect(visits.values[0].receives("abc", head: 0x8A) && visits.values[0].receives("z", head: 0x8A))
     #expect(visits.values[0].receives("navigation.position"))
     await boat.end()
   }
