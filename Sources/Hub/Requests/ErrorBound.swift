@@ -9,7 +9,7 @@ import MonotonicTime
 ///
 /// `FixPlanner` wakes the receiver earlier, by its usual start time. The time until the next fix depends on the
 /// knowledge in the meantime: a motion sensor without motion, dead reckoning, or only the last speed.
-struct ErrorBound: Sendable {
+package struct ErrorBound: Sendable {
   /// The assumed acceleration, that of a car in a city, m/s².
   static let usualAcceleration = 1.5
   /// The lowest assumed speed, that of a walking person, m/s. A person may carry away a board that has never moved.
@@ -19,7 +19,7 @@ struct ErrorBound: Sendable {
   /// The longest time until the next fix, seconds.
   static let longest = 6 * 3600.0
   /// The share of the bound that a fix itself may use; the rest is for the time after it.
-  static let shareOfFix = 0.5
+  package static let shareOfFix = 0.5
   /// The smallest sigma of the acceleration in dead reckoning, from the sensor's remaining bias, m/s².
   static let leastReckonedAcceleration = 0.02
   private static let leastInterval = Duration.seconds(1)
@@ -27,7 +27,7 @@ struct ErrorBound: Sendable {
   private static let tolerance = 0.1
 
   /// The source of knowledge about the position between two fixes.
-  enum Carrier: Equatable, Sendable {
+  package enum Carrier: Equatable, Sendable {
     /// A motion sensor has detected nothing since the fix.
     case stillness
     /// Dead reckoning, with the sigma of its velocity along one axis and the sigma of roll and pitch, which turns
@@ -38,33 +38,40 @@ struct ErrorBound: Sendable {
   }
 
   /// A position and its uncertainty at an instant.
-  struct Estimate: Equatable, Sendable {
-    var sigmaMetres: Double
-    var carrier: Carrier
+  package struct Estimate: Equatable, Sendable {
+    package var sigmaMetres: Double
+    package var carrier: Carrier
     /// The speed over ground; `nil` if unknown.
-    var speedMetresPerSecond: Double?
-    var at: MonotonicInstant
+    package var speedMetresPerSecond: Double?
+    package var at: MonotonicInstant
+
+    package init(sigmaMetres: Double, carrier: Carrier, speedMetresPerSecond: Double?, at: MonotonicInstant) {
+      self.sigmaMetres = sigmaMetres
+      self.carrier = carrier
+      self.speedMetresPerSecond = speedMetresPerSecond
+      self.at = at
+    }
   }
 
-  let metres: Double
-  let within: Duration
+  package let metres: Double
+  package let within: Duration
   private var sigmaLimit: Double { metres / Confidence.radial }
   /// The highest observed speeds with their instants, in descending order.
   private var speeds: [(metresPerSecond: Double, at: MonotonicInstant)] = []
   /// The time from the last decision until the next fix is needed.
-  private(set) var interval = ErrorBound.leastInterval
+  package private(set) var interval = ErrorBound.leastInterval
   /// Whether the interval relies on a motion sensor that detects nothing.
   private var isStill = false
   /// When the next fix is needed; `nil` before the first.
-  private(set) var dueAt: MonotonicInstant?
+  package private(set) var dueAt: MonotonicInstant?
 
-  init(metres: Double, within: Duration) {
+  package init(metres: Double, within: Duration) {
     self.metres = metres
     self.within = within
   }
 
   /// The request for the next fix.
-  var schedule: Schedule {
+  package var schedule: Schedule {
     let radius = metres * ErrorBound.shareOfFix
     let limits = Schedule.accuracyMetres
     var schedule = Schedule(
@@ -77,7 +84,7 @@ struct ErrorBound: Sendable {
   ///
   /// - Parameter degradedMetres: the radius that is good enough for a fix while energy is short; `nil` if the request is
   ///   not degraded
-  mutating func receive(_ estimate: Estimate?, degradedMetres: Double? = nil, at now: MonotonicInstant) {
+  package mutating func receive(_ estimate: Estimate?, degradedMetres: Double? = nil, at now: MonotonicInstant) {
     if let speed = estimate?.speedMetresPerSecond { note(speed, at: now) }
     interval = estimate.map { time(of: $0, degradedMetres: degradedMetres, at: now) } ?? ErrorBound.leastInterval
     isStill = estimate?.carrier == .stillness
@@ -88,7 +95,7 @@ struct ErrorBound: Sendable {
   ///
   /// - Parameter lead: how early the receiver is woken; a start in progress is not changed
   /// - Returns: whether the next fix is due at another time
-  mutating func review(_ estimate: Estimate, lead: Duration, at now: MonotonicInstant) -> Bool {
+  package mutating func review(_ estimate: Estimate, lead: Duration, at now: MonotonicInstant) -> Bool {
     guard let dueAt, now + lead + ErrorBound.leastInterval < dueAt else { return false }
     let next = max(time(of: estimate, at: now), lead + ErrorBound.leastInterval)
     let planned = dueAt - now
@@ -99,7 +106,7 @@ struct ErrorBound: Sendable {
   }
 
   /// The growth of the sigma after an estimate.
-  func growth(of estimate: Estimate) -> SigmaGrowth {
+  package func growth(of estimate: Estimate) -> SigmaGrowth {
     switch estimate.carrier {
     case .stillness: return .still(sigmaMetres: estimate.sigmaMetres)
     case .reckoning(let velocity, let inclination):
@@ -138,7 +145,7 @@ extension ErrorBound.Estimate {
   /// The estimate of a state; `nil` without a position of known certainty.
   ///
   /// - Parameter isStill: whether a motion sensor has detected nothing since the position was measured
-  init?(_ state: FusedState, isStill: Bool) {
+  package init?(_ state: FusedState, isStill: Bool) {
     guard let position = state.position, let sigma = position.value.horizontalSigmaMetres else { return nil }
     let motion = state.motion?.value
     let carrier: ErrorBound.Carrier

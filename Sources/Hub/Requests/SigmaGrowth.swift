@@ -1,7 +1,7 @@
 /// The growth of a position's uncertainty between two fixes.
 ///
 /// This is a pure function of time. All sigmas are standard deviations along one axis, as in `FusedState.Position`.
-struct SigmaGrowth: Equatable, Sendable {
+package struct SigmaGrowth: Equatable, Sendable {
   /// The sigma of the position at the beginning.
   var sigmaMetres: Double
   /// The speed at which the true position leaves the known one. It is the board's speed if the known position stays,
@@ -19,7 +19,7 @@ struct SigmaGrowth: Equatable, Sendable {
   }
 
   /// The position's sigma after some seconds.
-  func sigma(after seconds: Double) -> Double {
+  package func sigma(after seconds: Double) -> Double {
     let way = way(after: max(0, seconds))
     return (sigmaMetres * sigmaMetres + way * way).squareRoot()
   }

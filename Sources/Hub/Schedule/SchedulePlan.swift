@@ -12,11 +12,11 @@ import MonotonicTime
 ///
 /// While nothing moves, no device is woken, and the last fix is repeated. A client that accepts a known fix gets it if
 /// it is fresh enough.
-struct SchedulePlan: Sendable {
-  typealias ID = Int
-  typealias Lead = (Schedule, _ due: MonotonicInstant) -> Duration
+package struct SchedulePlan: Sendable {
+  package typealias ID = Int
+  package typealias Lead = (Schedule, _ due: MonotonicInstant) -> Duration
 
-  enum Effect: Equatable, Sendable {
+  package enum Effect: Equatable, Sendable {
     /// Keep this fix for the client, in place of the previous one.
     case keep(ID)
     /// Deliver the fix that was kept last. It is as good as requested, or time ran out.
@@ -82,10 +82,12 @@ struct SchedulePlan: Sendable {
   /// The due time of a fix for which the machine was woken. New clients whose interval it suits get their first fix then.
   private var takenUp: MonotonicInstant?
 
+  package init() {}
+
   var isEmpty: Bool { members.isEmpty }
 
   /// The clients for which the devices should be awake, in the order of their arrival.
-  var awake: [ID] { members.compactMap { $0.isAwake ? $0.id : nil } }
+  package var awake: [ID] { members.compactMap { $0.isAwake ? $0.id : nil } }
 
   /// The time of a client's next fix.
   func due(of id: ID) -> MonotonicInstant? { index(of: id).map { members[$0].due } }
@@ -109,7 +111,7 @@ struct SchedulePlan: Sendable {
   }
 
   /// - Parameter id: greater than all earlier IDs
-  mutating func add(_ id: ID, _ schedule: Schedule, at now: MonotonicInstant) {
+  package mutating func add(_ id: ID, _ schedule: Schedule, at now: MonotonicInstant) {
     members.append(Member(id: id, schedule: schedule, due: firstDue(of: schedule, at: now)))
   }
 
@@ -131,7 +133,7 @@ struct SchedulePlan: Sendable {
   }
 
   /// Changes a client's schedule. The next fix is due one interval of the new schedule from now.
-  mutating func change(_ id: ID, to schedule: Schedule, at now: MonotonicInstant) {
+  package mutating func change(_ id: ID, to schedule: Schedule, at now: MonotonicInstant) {
     guard let index = index(of: id), members[index].schedule != schedule else { return }
     (members[index].schedule, members[index].due, members[index].phase) = (schedule, now + schedule.every, .asleep)
   }
@@ -187,7 +189,7 @@ struct SchedulePlan: Sendable {
   ///   - radiusMetres: the radius that contains the true position with a probability of 95 %; `nil` if unknown
   ///   - isHeldByOthers: whether the devices are awake for other holders too, and stay on when these clients release
   ///     them
-  mutating func receive(
+  package mutating func receive(
     fix: MonotonicInstant, radiusMetres: Double?, isHeldByOthers: Bool, at now: MonotonicInstant
   ) -> [Effect] {
     var effects: [Effect] = []
@@ -215,7 +217,7 @@ struct SchedulePlan: Sendable {
   /// Returns the due actions.
   ///
   /// - Parameter lead: the time between the wake of a device and the due time of a fix
-  mutating func advance(to now: MonotonicInstant, lead: Lead) -> [Effect] {
+  package mutating func advance(to now: MonotonicInstant, lead: Lead) -> [Effect] {
     var effects: [Effect] = []
     for index in members.indices {
       if let deadline = members[index].deadline, deadline <= now {
