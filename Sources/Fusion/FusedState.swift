@@ -207,6 +207,9 @@ public struct FusedState: Sendable {
   public var deadReckoningSince: MonotonicInstant?
   /// The refused fixes; `nil` while the receiver's fixes are accepted.
   public var refusal: Refusal?
+  /// The horizontal distance of the latest fix from the solution, if it is further away than their sigmas explain; `nil`
+  /// if they agree. The stated sigma of the position is then too small.
+  public var disagreementMetres: Double?
   /// When the last subscriber left; `nil` unless asleep.
   public var asleepSince: MonotonicInstant?
   public var position: Dated<Position>?

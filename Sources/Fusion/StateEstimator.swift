@@ -192,6 +192,7 @@ public struct StateEstimator: Sendable {
     state.refusal =
       isNavigating
       ? filter.contradiction.map { FusedState.Refusal(since: instant($0.since), metres: $0.metres) } : nil
+    state.disagreementMetres = isNavigating ? filter.disagreement : nil
     reportPosition(at: now)
     reportHeight(at: now)
     reportAttitude(at: now)

@@ -67,6 +67,25 @@ struct ErrorBoundTests {
     #expect(bound.schedule.accuracyMetres == 12.5)
   }
 
+  @Test func `if a fix disagrees with dead reckoning, the next one is requested at once`() throws {
+    func state(disagreement: Double?) -> FusedState {
+      var state = FusedState(at: Self.at(0))
+      state.mode = .fused
+      state.disagreementMetres = disagreement
+      let position = FusedState.Position(
+        latitudeDegrees: 47, longitudeDegrees: 8, altitudeHAEMetres: nil, altitudeMSLMetres: nil,
+        horizontalSigmaMetres: 3, verticalSigmaMetres: nil)
+      state.position = Dated(position, at: Self.at(0), source: .gps)
+      return state
+    }
+    // The sigma is 3 m, but the fix is 40 m away.
+    let doubted = try #require(ErrorBound.Estimate(state(disagreement: 40), isStill: false))
+    #expect(abs(doubted.sigmaMetres - 40 / Confidence.radial) < 1e-9 && Self.seconds(25, doubted) == 1)
+    #expect(!state(disagreement: 40).suits(Schedule(every: .seconds(1), accuracyMetres: 12.5)))
+    let certain = try #require(ErrorBound.Estimate(state(disagreement: nil), isStill: false))
+    #expect(abs(certain.sigmaMetres - 3) < 1e-9 && Self.seconds(25, certain) > 1)
+  }
+
   @Test func `a board that was fast may be fast again, until that is long ago`() {
     var bound = ErrorBound(metres: 100, within: .seconds(60))
     func standing(_ seconds: Double) -> Double {

@@ -20,6 +20,7 @@ extension NavigationFilter {
     latestInnovation = (single.innovation, now.covariance.pp.diagonal + single.variance)
     let taken = configuration.positionObservation(fix, now, repetition: repetition)
     let surprise = now.surprise(single)
+    disagreement = surprise > NavigationFilter.gate ? JumpRule.horizontal(single.innovation) : nil
     let agreement = now.time - max(alignedAt, lastRestart)
     if jumps.refusesRepetition(fix, offset: single.innovation, speed: now.sureSpeed, agreement: agreement) {
       refusedCount += 1
@@ -102,6 +103,7 @@ extension NavigationFilter {
     }
     lastRestart = now.time
     lastAccepted = fix.time
+    disagreement = nil
     jumps.reset()
     let arm = now.attitude.rotate(fix.leverArm ?? configuration.leverArm)
     solution?.position = fix.position.moved(by: -arm)

@@ -93,6 +93,10 @@ public struct NavigationFilter: Sendable {
     @inline(__always) get { jumps.contradiction.map { ($0.since, $0.metres) } }
   }
 
+  /// The horizontal distance of the latest fix from the solution, in metres, if it is further away than their sigmas
+  /// explain; `nil` if they agree. One of the two is wrong.
+  public internal(set) var disagreement: Double?
+
   /// The difference of the latest fix's position from the expected one, and its expected variance.
   var latestInnovation: (value: SIMD3<Double>, variance: SIMD3<Double>)?
   /// The number of fixes not used: invalid, too late, out of order, contradicted by the solution, or dropped from a

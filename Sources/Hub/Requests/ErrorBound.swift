@@ -146,7 +146,7 @@ extension ErrorBound.Estimate {
   ///
   /// - Parameter isStill: whether a motion sensor has detected nothing since the position was measured
   package init?(_ state: FusedState, isStill: Bool) {
-    guard let position = state.position, let sigma = position.value.horizontalSigmaMetres else { return nil }
+    guard let position = state.position, let radius = state.radiusMetres else { return nil }
     let motion = state.motion?.value
     let carrier: ErrorBound.Carrier
     if isStill {
@@ -160,6 +160,7 @@ extension ErrorBound.Estimate {
       carrier = .nothing
     }
     self.init(
-      sigmaMetres: sigma, carrier: carrier, speedMetresPerSecond: motion?.speedMetresPerSecond, at: position.at)
+      sigmaMetres: radius / Confidence.radial, carrier: carrier, speedMetresPerSecond: motion?.speedMetresPerSecond,
+      at: position.at)
   }
 }

@@ -28,8 +28,11 @@ public struct RequestedFix: Sendable {
 }
 
 extension FusedState {
-  /// The radius that contains the true position with a probability of 95 %, metres.
-  var radiusMetres: Double? { position?.value.horizontalSigmaMetres.map { Confidence.radial * $0 } }
+  /// The radius that contains the true position with a probability of 95 %, metres. A fix that disagrees with dead
+  /// reckoning is inside it.
+  var radiusMetres: Double? {
+    position?.value.horizontalSigmaMetres.map { max(Confidence.radial * $0, disagreementMetres ?? 0) }
+  }
 
   /// Whether the position is as good as requested.
   func suits(_ schedule: Schedule) -> Bool {
