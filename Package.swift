@@ -57,6 +57,7 @@ let package = Package(
     .library(name: "Outputs", targets: ["Outputs"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .library(name: "Soak", targets: ["Soak"]),
+    .library(name: "Journeys", targets: ["Journeys"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -172,6 +173,11 @@ let package = Package(
     .target(
       name: "Soak", dependencies: ["CLinux", "Guarding", "HardwareIO", "MonotonicTime", "TestSupport"],
       path: "Tests/Soak", swiftSettings: strict),
+    // Journeys with known truth, for the tests and for the benchmark of error-bounded positions.
+    .target(
+      name: "Journeys",
+      dependencies: ["Devices", "Fusion", "HardwareIO", "Hub", "MonotonicTime", "TestSupport"],
+      path: "Tests/Journeys", swiftSettings: strict + computing),
     // The package in this folder compiles the targets again and links them with libFuzzer.
     .testTarget(
       name: "FuzzingTests",
@@ -214,7 +220,8 @@ let package = Package(
     .testTarget(
       name: "HubTests",
       dependencies: [
-        "Devices", "Fusion", "HardwareIO", "Hub", "MonotonicTime", "NMEA", "Publishing", "Simulation", "TestSupport",
+        "Devices", "Fusion", "HardwareIO", "Hub", "Journeys", "MonotonicTime", "NMEA", "Publishing", "Simulation",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

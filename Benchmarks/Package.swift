@@ -17,7 +17,7 @@ let package = Package(
         .product(name: "Publishing", package: "SensorHub"),
         .product(name: "Hub", package: "SensorHub"), .product(name: "HardwareIO", package: "SensorHub"),
         .product(name: "Simulation", package: "SensorHub"), .product(name: "UBX", package: "SensorHub"),
-        .product(name: "Soak", package: "SensorHub"),
+        .product(name: "Journeys", package: "SensorHub"), .product(name: "Soak", package: "SensorHub"),
       ]),
   ]
 )

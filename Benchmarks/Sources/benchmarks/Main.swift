@@ -1,7 +1,7 @@
 import CAllocations
 import Glibc
 
-/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | publishing | hub | latency | events | gpsd | pauses | power [--plot FILE] | soak [--scale PART] [PHASE...]]
+/// Usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | publishing | hub | latency | events | gpsd | pauses | power [--plot FILE] | error [--plot FILE] [DRIVE FOLDER] | soak [--scale PART] [PHASE...]]
 @main
 struct Main {
   /// The folder next to the project, regardless of the working directory.
@@ -12,7 +12,7 @@ struct Main {
     let arguments = CommandLine.arguments
     guard arguments.count >= 2 else {
       print(
-        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | publishing | hub | latency | events | gpsd | pauses | power [--plot FILE] | soak [--scale PART] [PHASE...]]"
+        "usage: benchmarks SENSORHUB [FOLDER OF NMEA LOGS | parsing | publishing | hub | latency | events | gpsd | pauses | power [--plot FILE] | error [--plot FILE] [DRIVE FOLDER] | soak [--scale PART] [PHASE...]]"
       )
       exit(64)
     }
@@ -24,6 +24,12 @@ struct Main {
     }
     if arguments.count > 2, arguments[2] == "power" {
       return PowerBenchmark(plot: arguments.count == 5 && arguments[3] == "--plot" ? arguments[4] : nil).run()
+    }
+    if arguments.count > 2, arguments[2] == "error" {
+      let rest = Array(arguments[3...])
+      let isPlotted = rest.count > 1 && rest[0] == "--plot"
+      let folder = rest.dropFirst(isPlotted ? 2 : 0).first ?? sharedData + "/drive"
+      return ErrorBenchmark(drive: folder, plot: isPlotted ? rest[1] : nil).run()
     }
     if arguments.last == "parsing" { return parsing(Recording(folder: sharedData + "/nmea")).run() }
     if arguments.last == "publishing" { return PublishingBenchmark().run() }

@@ -1,0 +1,76 @@
+import Journeys
+
+/// Error-bounded positions on simulated journeys and on a recorded drive, compared with fixed intervals that keep the
+/// receiver on for the same share of the time. Prints the tables of the documentation.
+struct ErrorBenchmark {
+  /// The folder of the recorded drive.
+  let drive: String
+  /// The file for the plot; `nil` for none.
+  let plot: String?
+
+  /// One journey, or one set of them.
+  struct Line {
+    var name: String
+    var bound: Double
+    var bounded: JourneyOutcome
+    var interval: Double
+    var fixed: JourneyOutcome
+
+    init(_ name: String, bound: Double, _ outcome: (FixTimes) -> JourneyOutcome) {
+      (self.name, self.bound) = (name, bound)
+      bounded = outcome(.bounded)
+      (interval, fixed) = bounded.withEqualEnergy { outcome(.every(seconds: $0)) }
+    }
+
+    /// The bounded positions, fixed intervals with dead reckoning, and the last fixes of fixed intervals.
+    var errors: [JourneyOutcome.Errors] { [bounded.errors, fixed.errors, fixed.errorsOfLastFix] }
+  }
+
+  private static let replays = 5
+
+  func run() {
+    let lines = simulated + recorded
+    print("| journey | bound | receiver on | within the bound | mean, 95 % | interval | reckoned | last fix |")
+    print("|---|---|---|---|---|---|---|---|")
+    for line in lines { print(row(line)) }
+    if let plot, !ErrorPlot(lines: lines).write(to: plot) { print("\(plot) cannot be written") }
+    let worst = lines.map { $0.bounded.errors.share(within: $0.bound) }.min() ?? 0
+    print("error: within the bound \(percent(worst)) of the time or more (at least 95 %)")
+  }
+
+  private var simulated: [Line] {
+    let kinds: [(String, SimulatedJourney.Kind, Bool, Double)] = [
+      ("city", .city, true, 25), ("motorway", .motorway, true, 25), ("tunnels", .tunnels, true, 25),
+      ("parked", .parked, true, 25), ("errands", .errands, true, 25), ("city, receiver only", .city, false, 25),
+      ("city", .city, true, 100),
+    ]
+    return kinds.map { name, kind, hasReckoning, bound in
+      Line(name, bound: bound) { SimulatedJourney.fifty(kind, hasReckoning: hasReckoning, bound: bound, $0) }
+    }
+  }
+
+  private var recorded: [Line] {
+    guard let drive = RecordedDrive(folder: drive) else {
+      print("\(drive) has no drive")
+      return []
+    }
+    return [(true, 25.0), (false, 25), (true, 50)].map { isVehicle, bound in
+      Line(isVehicle ? "recorded drive" : "recorded drive, no motion stated", bound: bound) { times in
+        DriveReplay.outcome(of: drive, bound: bound, isVehicle: isVehicle, times, replays: ErrorBenchmark.replays)
+          ?? JourneyOutcome()
+      }
+    }
+  }
+
+  private func row(_ line: Line) -> String {
+    func cell(_ errors: JourneyOutcome.Errors) -> String {
+      "\(percent(errors.share(within: line.bound))); \(fixed(errors.mean, 1)), \(fixed(errors.percentile95, 1)) m"
+    }
+    let cells = line.errors.map(cell)
+    let on = "\(percent(line.bounded.onShare))"
+    return "| \(line.name) | \(fixed(line.bound, 0)) m | \(on) | \(cells[0]) | \(fixed(line.interval, 0)) s | "
+      + "\(cells[1]) | \(cells[2]) |"
+  }
+
+  private func percent(_ share: Double) -> String { "\(fixed(100 * share, 1)) %" }
+}
