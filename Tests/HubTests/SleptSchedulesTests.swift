@@ -43,7 +43,7 @@ struct SleptSchedulesTests {
   @Test func `a hub that was started for a fix makes it when it is due, and the next one an interval later`() {
     var plan = SchedulePlan()
     // UTC is 7000 s ahead of the clock, and the fix is due at 7200.
-    plan.takeUp(offset: .seconds(7000), due: Self.at(200))
+    plan.takeUp(offset: .seconds(7000), due: Self.at(200), at: Self.at(170))
     plan.add(1, Self.schedule, at: Self.at(170))
     #expect(plan.due(of: 1) == Self.at(200))
     // A client with another interval has its first fix at once.
@@ -57,9 +57,32 @@ struct SleptSchedulesTests {
     #expect(plan.due(of: 1) == Self.at(800))
   }
 
+  @Test func `once the time is known, the next fix is due when the next run of the hub expects it`() {
+    var plan = SchedulePlan()
+    plan.add(1, Self.schedule, at: Self.at(10))
+    _ = advance(&plan, 10)
+    _ = advance(&plan, 30)
+    let before = plan.due(of: 1)
+    // UTC is 7000 s ahead of the clock, so that multiples of 600 s are at 200, 800 and 1400.
+    plan.takeUp(offset: .seconds(7000), due: nil, at: Self.at(40))
+    #expect(before == Self.at(600) && plan.due(of: 1) == Self.at(200))
+    // The present run and the next one agree.
+    var next = SchedulePlan()
+    next.takeUp(offset: .seconds(7000), due: Self.at(200), at: Self.at(150))
+    next.add(1, Self.schedule, at: Self.at(150))
+    #expect(next.due(of: 1) == plan.due(of: 1))
+    // A second call changes nothing, and a fix that is due now is not put off.
+    plan.takeUp(offset: .seconds(7000), due: nil, at: Self.at(41))
+    #expect(plan.due(of: 1) == Self.at(200))
+    var first = SchedulePlan()
+    first.add(1, Self.schedule, at: Self.at(10))
+    first.takeUp(offset: .seconds(7000), due: nil, at: Self.at(10))
+    #expect(first.due(of: 1) == Self.at(10))
+  }
+
   @Test func `a fix that is late is made at once`() {
     var plan = SchedulePlan()
-    plan.takeUp(offset: .seconds(7000), due: Self.at(200))
+    plan.takeUp(offset: .seconds(7000), due: Self.at(200), at: Self.at(210))
     plan.add(1, Self.schedule, at: Self.at(210))
     #expect(plan.due(of: 1) == Self.at(210))
     _ = advance(&plan, 210)

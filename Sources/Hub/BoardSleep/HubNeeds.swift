@@ -81,8 +81,8 @@ extension Hub {
       as: Holder("board sleep", purpose: .schedule), receiveValue: { _ in received() })
   }
 
-  /// Continues a schedule that an earlier run of the hub began, before the machine was off. Fixes are then due at
-  /// multiples of their interval in UTC.
+  /// Makes fixes due at multiples of their interval in UTC, so that the schedule continues over the time for which the
+  /// machine is off.
   ///
   /// - Parameter secondsUntilDue: the time until the fix is due for which the machine was woken; `nil` for none
   public func takeUpSchedule(secondsUntilDue: Double?) {

@@ -63,8 +63,10 @@ struct FixClients: Sendable {
     return true
   }
 
-  /// Continues a schedule that an earlier run of the hub began; see `SchedulePlan.takeUp`.
-  mutating func takeUp(offset: Duration, due: MonotonicInstant?) { plan.takeUp(offset: offset, due: due) }
+  /// Makes fixes due at multiples of their interval in UTC; see `SchedulePlan.takeUp`.
+  mutating func takeUp(offset: Duration, due: MonotonicInstant?, at now: MonotonicInstant) {
+    plan.takeUp(offset: offset, due: due, at: now)
+  }
 
   mutating func remove(_ id: ID) {
     plan.remove(id)

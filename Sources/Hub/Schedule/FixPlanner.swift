@@ -104,10 +104,11 @@ final class FixPlanner: Sendable {
   /// Calls back after each change of the times of fixes; `nil` ends this.
   func callAfterChanges(_ action: Callback?) { timesChanged.withLock { $0 = action } }
 
-  /// Continues a schedule that an earlier run of the hub began; see `SchedulePlan.takeUp`.
+  /// Makes fixes due at multiples of their interval in UTC; see `SchedulePlan.takeUp`.
   func takeUp(offset: Duration, due: MonotonicInstant?) {
+    let now = clock.now
     update { state in
-      state.clients.takeUp(offset: offset, due: due)
+      state.clients.takeUp(offset: offset, due: due, at: now)
     }
   }
 

@@ -115,14 +115,19 @@ package struct SchedulePlan: Sendable {
     members.append(Member(id: id, schedule: schedule, due: firstDue(of: schedule, at: now)))
   }
 
-  /// Continues a schedule that an earlier run of the hub began.
+  /// Makes fixes due at multiples of their interval in UTC, so that the next run of the hub continues the schedule.
   ///
   /// - Parameters:
   ///   - offset: the difference between the clock and UTC
   ///   - due: the due time of the fix for which the machine was woken; `nil` if it woke for another reason
-  mutating func takeUp(offset: Duration, due: MonotonicInstant?) {
+  mutating func takeUp(offset: Duration, due: MonotonicInstant?, at now: MonotonicInstant) {
     self.offset = offset
     takenUp = due
+    for index in members.indices where members[index].phase == .asleep && members[index].due > now {
+      let schedule = members[index].schedule
+      let previous = members[index].due.advanced(by: .zero - schedule.every)
+      members[index].due = members[index].limited(next(after: max(now, previous), of: schedule), at: now)
+    }
   }
 
   /// The due time of a client's first fix: now, unless the machine was woken for a fix that is due soon.

@@ -52,6 +52,8 @@ public final class BoardSleepOutput: Service {
     var told: String?
     /// Keeps a receiver awake that confirms the time.
     var timeLease: Subscription?
+    /// Whether fixes are due at multiples of their interval in UTC.
+    var isScheduledInUTC = false
     /// A suspension that logind has agreed to, or not answered, and that may still come although the attempt is over.
     var late: BoardSleepMemory.Sleep?
     var isOver = false
@@ -138,6 +140,7 @@ public final class BoardSleepOutput: Service {
     }
     if settings.way == .poweroff, isCertain || isTimeCertain(settings, memory, host.hub.machine.systemTime()) {
       host.hub.takeUpSchedule(secondsUntilDue: wake.flatMap { $0.isByAlarm ? $0.secondsUntilDue : nil })
+      state.withLock { $0.isScheduledInUTC = true }
     }
     if wake?.isByAlarm == true { host.hub.battery.wasWokenByAlarm() }
     if let wake { write(wake.isByAlarm ? .notice : .warning, "\(wake)") }
@@ -263,6 +266,7 @@ public final class BoardSleepOutput: Service {
     let effects = looking.withLock { _ -> [BoardSleepPolicy.Effect] in
       // A hub that ends has no fixes, which is no reason to sleep.
       guard !host.isEnding, let settings = state.withLock({ $0.isOver ? nil : $0.settings }) else { return [] }
+      scheduleInUTC(settings)
       var situation = host.hub.boardSituation
       situation.needs += clients(settings)
       let now = host.now
@@ -276,6 +280,17 @@ public final class BoardSleepOutput: Service {
     }
     act(on: effects)
     setAlarm()
+  }
+
+  /// Makes fixes due at multiples of their interval in UTC once the time is known. The next run of the hub expects them
+  /// then, and would make another fix at once if the machine was woken for a different time.
+  private func scheduleInUTC(_ settings: BoardSleepSettings) {
+    guard settings.way == .poweroff, surroundings.isTimeConfirmed(host.hub) else { return }
+    let isFirst = state.withLock { state in
+      defer { state.isScheduledInUTC = true }
+      return !state.isScheduledInUTC
+    }
+    if isFirst { host.hub.takeUpSchedule(secondsUntilDue: nil) }
   }
 
   /// The connected clients that keep the machine awake.
