@@ -235,7 +235,7 @@ import Testing
         .first)
     settings.address.port = server.port
     let stop = StopSignal()
-    let connection = try SignalKConnection(
+    let connection = try SignalKConnection.open(
       to: settings, token: "a.b.c", version: "1", Poller(stop: stop.fileDescriptor), .init(), MonotonicClock())
     #expect(visits.waits { $0.count == 1 })
     #expect(visits.values[0].head.contains("\r\nAuthorization: Bearer a.b.c\r\n"))

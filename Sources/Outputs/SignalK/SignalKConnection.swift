@@ -33,25 +33,42 @@ struct SignalKConnection: ~Copyable {
   /// - Parameters:
   ///   - token: the server's token; `nil` for none
   ///   - version: the version of this program
-  init(
+  static func open(
     to server: SignalKServer, token: String?, version: String, _ poller: Poller, _ patience: Patience,
     _ clock: any MonotonicTimeSource
-  ) throws(SignalKServerError) {
-    do throws(CasterError) {
-      connection = try ServerConnection(to: server.address, poller, within: patience.connection)
-      connection.limitSilence(to: patience.silence)
-      try connection.shakeHands(within: patience.answer, clock)
-    } catch {
-      throw .connection(error)
-    }
+  ) throws(SignalKServerError) -> SignalKConnection {
+    var made = SignalKConnection(try connection(to: server, poller, patience, clock), patience, clock)
+    guard server.transport != .tcp else { return made }
+    var handshake = WebSocketHandshake()
+    try made.write(handshake.request(path, of: server.address, token: token, version: version))
+    made.reader = WebSocketReader()
+    try made.finish(&handshake)
+    return made
+  }
+
+  private init(_ connection: consuming ServerConnection, _ patience: Patience, _ clock: any MonotonicTimeSource) {
+    self.connection = connection
     self.patience = patience
     self.clock = clock
     minute = clock.now
-    guard server.transport != .tcp else { return }
-    reader = WebSocketReader()
-    var handshake = WebSocketHandshake()
-    let request = handshake.request(SignalKConnection.path, of: server.address, token: token, version: version)
-    try write(request)
+  }
+
+  /// Returns a connection over which the first request can be sent.
+  private static func connection(
+    to server: SignalKServer, _ poller: Poller, _ patience: Patience, _ clock: any MonotonicTimeSource
+  ) throws(SignalKServerError) -> ServerConnection {
+    do throws(CasterError) {
+      let connection = try ServerConnection(to: server.address, poller, within: patience.connection)
+      connection.limitSilence(to: patience.silence)
+      try connection.shakeHands(within: patience.answer, clock)
+      return connection
+    } catch {
+      throw .connection(error)
+    }
+  }
+
+  /// Waits for the server's answer to a request for a WebSocket.
+  private mutating func finish(_ handshake: inout WebSocketHandshake) throws(SignalKServerError) {
     let deadline = clock.now + patience.answer
     while true {
       guard case let left = deadline - clock.now, left > .zero else { throw .connection(.silent) }

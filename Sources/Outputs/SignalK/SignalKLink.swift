@@ -108,7 +108,7 @@ final class SignalKLink: Sendable {
   ///
   /// - Parameter connected: called when the server accepts messages
   private func serve(_ poller: Poller, connected: () -> Void) throws(SignalKServerError) {
-    var connection = try SignalKConnection(
+    var connection = try SignalKConnection.open(
       to: server, token: try token(), version: version, poller, patience, clock)
     state.withLock { state in
       state.sender = SignalKSender()
