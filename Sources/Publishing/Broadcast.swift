@@ -132,7 +132,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   func deliver() {
     var slot: DeliverySlot?
     let step: Step = state.withLock { state in
-      // The number and the holder change together under the lock, except when the number drops to zero.
+      // Threads change the number and the holder together under the lock. Only the change to zero needs no lock.
       let isMine =
         role.deliveries.load(ordering: .acquiring) > 0 && role.holder.load(ordering: .relaxed) == currentThread
       if isMine { return next(&state) }
@@ -151,7 +151,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     state.withLock { state in
       let isSettled = role.deliveries.load(ordering: .acquiring) == 0
       if isSettled || role.holder.load(ordering: .relaxed) == currentThread { return }
-      // An empty delivery is taken out of the queue when all earlier ones have been made.
+      // The thread that delivers takes this empty delivery out of the queue after it has made all earlier ones.
       state.queue.append(.completion(.finished, []))
       state.queuedCount += 1
       mustDeliver = takeRole(&state)
@@ -185,8 +185,7 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
 
   // MARK: The delivering role
 
-  /// Increments the number of deliveries. Returns whether this thread took the role, which it does if the role was
-  /// free.
+  /// Increments the number of deliveries. If the role was free, this thread takes it. Returns whether it did.
   private func takeRole(_ state: inout State) -> Bool {
     guard role.deliveries.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue == 0 else { return false }
     role.holder.store(currentThread, ordering: .relaxed)
@@ -249,14 +248,14 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     return slot
   }
 
-  /// Waits until this thread receives the delivering role, and then delivers, or until another thread has taken its
-  /// delivery out of the queue. Returns whether this thread was allowed to wait.
+  /// Waits until another thread has taken this thread's delivery out of the queue. If this thread receives the
+  /// delivering role first, it delivers, and then returns. Returns whether this thread was allowed to wait.
   @inline(never)
   @discardableResult
   private func wait(_ slot: DeliverySlot) -> Bool {
     let mayWait = WaitGraph.enter(slot.thread, waitingFor: role)
-    // A thread that may not wait leaves the line, unless it has just been served. `wait` then returns without
-    // blocking.
+    // A thread that may not wait leaves the line, unless another thread has just served it. In that case `wait` returns
+    // without blocking.
     if !mayWait, withdraw(slot) { return false }
     let hasRole = slot.wait()
     if mayWait { WaitGraph.leave(slot.thread) }

@@ -6,8 +6,9 @@ import MonotonicTime
 /// let now = Deferred<MonotonicInstant, Never> { _ in Just(MonotonicClock().now) }  // reads the clock once per subscriber
 /// ```
 public struct Deferred<Output: Sendable, Failure: Error>: Publisher {
-  // Stores how to attach a subscriber rather than how to make a publisher: Swift 6.2 derives a wrong type for a stored
-  // closure that returns `any Publisher<Output, Failure>`, and compilers with assertions, such as Debian's, then crash.
+  // This stores how to attach a subscriber rather than how to make a publisher. Swift 6.2 derives a wrong type for a
+  // stored closure that returns `any Publisher<Output, Failure>`, and compilers with assertions, such as Debian's, then
+  // crash.
   private let start: @Sendable (Subscriber<Output, Failure>) -> Subscription
 
   /// - Parameter make: makes the publisher for one subscriber; `holders` are the holders of the subscription

@@ -17,8 +17,8 @@ final class CurrentSubscription: Sendable {
   struct Link: Sendable {
     fileprivate let withCurrent: @Sendable (_ body: (inout State) -> Void) -> Void
 
-    /// Returns the result of `isTrue`, evaluated while the subscription cannot be replaced; `false` if it has been
-    /// replaced.
+    /// Returns the result of `isTrue`. No other subscription can replace this one while `isTrue` runs. Returns `false`
+    /// if one has already replaced it.
     func isCurrent(and isTrue: () -> Bool) -> Bool {
       var result = false
       withCurrent { _ in result = isTrue() }

@@ -21,9 +21,9 @@ public final class HolderGroup: Sendable {
     /// The link's number in the other group, or 0 for a single holder.
     fileprivate let link: Int
 
-    /// The holder to name when this subscription begins.
+    /// The holder that messages name when this subscription begins.
     var comer: Holder { holders.comer }
-    /// The holder to name when this subscription ends.
+    /// The holder that messages name when this subscription ends.
     var leaver: Holder { holders.leaver }
   }
 
@@ -122,7 +122,7 @@ public final class HolderGroup: Sendable {
   fileprivate var lastLeft: Holder? { state.withLock { $0.holders.isEmpty ? $0.lastLeft : nil } }
 }
 
-/// Replaces a holder's description by one that fits a particular subscription.
+/// A function that replaces a holder's description by one that fits a particular subscription.
 struct HolderChange: Sendable {
   let make: @Sendable (Holder) -> Holder
 }

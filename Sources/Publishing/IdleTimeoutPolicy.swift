@@ -12,10 +12,10 @@ public protocol IdleTimeoutPolicy: Sendable {
   func lastLeft(_ holder: Holder, at now: MonotonicInstant) -> IdleTimeout
 
   /// The publisher asks again during the source's idle timeout (`reconsiderIdleTimeout`, `changeTiming`). Return `nil`
-  /// to keep the present idle timeout.
+  /// to keep the current idle timeout.
   func reconsidered(at now: MonotonicInstant) -> IdleTimeout?
 
-  /// Returns until when a source that is about to start must stay off.
+  /// Returns the instant until which a source that is about to start must stay off.
   ///
   /// - Parameter usual: the instant that follows from the timing and the end of the last run
   /// - Returns: `nil` to start immediately

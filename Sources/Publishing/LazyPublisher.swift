@@ -33,7 +33,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     var isRead: Bool { if case .body = self { true } else { false } }
   }
 
-  /// A subscriber and its entry in the group of holders.
+  /// A subscriber, and its membership in the group of holders.
   private struct Registration {
     let receiver: Receiver<Output, Failure>
     let membership: HolderGroup.Membership
@@ -210,8 +210,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// source's idle timeout.
   public func reconsiderIdleTimeout() { reconsider { $0.reconsidered($1, idleTimeout: $2) } }
 
-  /// Changes the timing from now on, and asks the policy for the idle timeout again. The change affects the present
-  /// state only if the source is in its idle timeout, or waits for its minimum time off.
+  /// Changes the timing from now on, and asks the policy for the idle timeout again. The current phase changes only if
+  /// the source is in its idle timeout, or waits for its minimum time off.
   public func changeTiming(to timing: LifecycleTiming) {
     reconsider { $0.changeTiming(to: timing, $1, offEnd: self.offEnd, idleTimeout: $2) }
   }
@@ -432,8 +432,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       if isOverForAll, finish(&state, endedByItself ? completion : .finished) { pending.broadcast = true }
       // Values that an ended source still sends are dropped.
       broadcast.begin(generation: -run.id)
-      // A client that subscribed in the meantime starts the source again. Otherwise the source is idle for the reason
-      // for which it was told to stop.
+      // A client that subscribed in the meantime starts the source again. Otherwise the source is idle, and the reason
+      // is the one for which it was told to stop.
       let told = state.receivers.first.map { "\($0.membership.comer.label) subscribed" } ?? mutableActivity.value.reason
       stageActivity(&state, &pending, state.failure ?? (endedByItself ? "the source has ended" : told))
       return effect

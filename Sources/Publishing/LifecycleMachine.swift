@@ -54,7 +54,7 @@ struct LifecycleMachine: Sendable {
   private var startedAt = MonotonicInstant(nanoseconds: 0)
   private var endedAt: MonotonicInstant?
   private(set) var lingersUntil: MonotonicInstant?
-  /// When the idle timeout would end without the minimum time on.
+  /// When the idle timeout ends if the minimum time on is not counted.
   private var idleTimeoutEnd: MonotonicInstant?
   /// The number of the current timer. A timer with another number is outdated.
   private var timer = 0
@@ -123,7 +123,7 @@ struct LifecycleMachine: Sendable {
     }
   }
 
-  /// Handles a change of the required time off.
+  /// Handles a change of the time for which the source must stay off.
   mutating func reconsideredOffTime(_ now: MonotonicInstant, offEnd: OffEnd) -> Effect {
     guard state == .resting else { return .nothing }
     return startOrRest(now, offEnd)

@@ -50,8 +50,8 @@ public final class MutableProperty<Value: Sendable>: Publisher {
   /// Delivers the staged values on this thread, or waits like a sender while another thread is delivering.
   public func deliver() { broadcast.deliver() }
 
-  /// Returns once the handlers of all earlier values have returned, also those that another thread calls. Does not
-  /// wait if it is called in such a handler, or if a handler waits for this thread.
+  /// Returns after the handlers of all earlier values have returned, including handlers that another thread calls. Does
+  /// not wait if it is called in such a handler, or if a handler waits for this thread.
   public func settle() { broadcast.settle() }
 }
 

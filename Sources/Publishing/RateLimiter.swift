@@ -83,7 +83,7 @@ final class RateLimiter<Output: Sendable, Failure: Error>: Sendable {
       state.withLock { state in
         state.isArmed = false
         if state.isOver || state.isSending || state.waiting == nil { return .nothing }
-        // A late alarm may find that a value was passed on, or a new one arrived, in the meantime.
+        // If the alarm is late, a value may have been passed on or a new one may have arrived in the meantime.
         return isDue(state, clock.now) ? send(&state) : arm(&state)
       })
   }

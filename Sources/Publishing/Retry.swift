@@ -2,8 +2,8 @@ import Guarding
 import MonotonicTime
 import Synchronization
 
-/// The number of consecutive failures, kept across subscriptions. After a subscription that ended with failures, the
-/// delays of the next one continue to grow from the last delay.
+/// The number of consecutive failures, kept across subscriptions. If a subscription ended with failures, the next one
+/// continues with the delay that the last one had reached.
 public final class FailureCount: Sendable {
   private let count = Guarded(0)
   /// Whether a value has arrived since the last failure. An atomic, so that values need no lock; the next failure
@@ -144,7 +144,7 @@ private final class Retry<Upstream: Publisher>: Sendable {
   }
 
   private func alarmWentOff() {
-    // While the alarm went off, a hint may have ended its wait, and the next wait may have begun.
+    // A hint may have ended the wait just as the alarm went off, and the next wait may have begun.
     if takeWait(until: clock.now) { start() } else { setAlarm() }
   }
 }

@@ -4,10 +4,10 @@ import Synchronization
 /// One run of a source: its number, its signal to stop, and the subscriptions of its activation.
 final class RunState: Sendable {
   private enum State {
-    /// The activation has not returned yet. These are its subscriptions up to now.
+    /// The activation has not returned yet. The value holds the subscriptions that it has made up to now.
     case activating([Subscription])
     case active(Subscription)
-    /// The run was stopped or finished before the activation returned. `then` runs after it returns.
+    /// The run was stopped or finished before the activation returned. `then` runs after the activation has returned.
     case overtaken(then: Callback)
     case released
   }
@@ -77,7 +77,7 @@ final class RunState: Sendable {
     case whole(Subscription)
     /// The subscriptions of an activation that has not returned.
     case begun([Subscription])
-    /// Nothing, because the subscriptions were released before.
+    /// Nothing, because the run has already released its subscriptions.
     case nothing
   }
 

@@ -56,8 +56,9 @@ extension Publisher where Failure == Never {
       }
       if isChange { current?.replace(overlaps: true) { link in hold(output, link) } }
     }
-    // A property delivers its value later if this is one of its handlers, or if another thread is delivering. A handler
-    // that replaces a subscription would then leave the old one before the new one holds anything.
+    // A property delivers its value later if this call comes from one of its handlers, or if another thread is
+    // delivering. A handler that replaces a subscription would then leave the old publisher before it holds the new
+    // one.
     if let property = self as? Property<Output> { follow(property.value) }
     let choices = subscribe(
       as: holders, receiveValue: follow,
