@@ -96,7 +96,7 @@ public struct ReceiverChoice: Sendable {
 public struct StandbyChoice: Sendable {
   private struct Sensor: Sendable {
     var latest: MonotonicInstant?
-    /// Since when the sensor has measured without a pause.
+    /// The time since which the sensor has measured without a pause.
     var since: MonotonicInstant?
     /// Whether its measurements were implausible when it was last used.
     var isImplausible = false
@@ -138,7 +138,7 @@ public struct StandbyChoice: Sendable {
     return true
   }
 
-  /// Notes whether the measurements of the sensor in use are plausible. An implausible sensor gives way to another one,
-  /// and is used again only if all others are silent.
+  /// Records whether the measurements of the sensor in use are plausible. An implausible sensor gives way to another
+  /// one, and is used again only if all others are silent.
   public mutating func note(isImplausible: Bool, _ rank: Int) { sensors[rank].isImplausible = isImplausible }
 }

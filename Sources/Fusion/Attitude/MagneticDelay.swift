@@ -4,11 +4,10 @@
 /// Its field is therefore that of an earlier orientation. In the earth frame, a field m that is late by τ differs from
 /// the earth's field m₀:
 ///
-///     m ≈ m₀ + τ ω × m
+/// m ≈ m₀ + τ ω × m
 ///
 /// The earth's field is constant, so a change of m over a short time is τ times the change of ω × m. Least squares over
 /// these changes gives τ. Hard iron hardly affects the estimate, because its change follows the rotation rate, and not
-/// the change of the rate.
 /// the change of the rate.
 struct MagneticDelay: Sendable {
   /// The time between the compared measurements, in seconds.

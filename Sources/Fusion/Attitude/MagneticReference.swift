@@ -10,7 +10,7 @@ struct MagneticReference: Sendable {
   private static let dipTolerance = 10 * Double.pi / 180
   /// How long, in seconds, a field must stay constant while the sensor rotates, before it replaces the reference.
   private static let acceptanceTime = 20.0
-  /// The same for the first reference.
+  /// How long, in seconds, a field must stay constant before it becomes the first reference.
   private static let firstAcceptanceTime = 5.0
   /// The rotation rate, in rad/s, from which the sensor counts as rotating.
   private static let minimumRate = 20 * Double.pi / 180

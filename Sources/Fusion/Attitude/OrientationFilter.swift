@@ -46,8 +46,8 @@ public struct OrientationFilter: Sendable {
   private static let scaleTolerance = 1.02
   /// The sigma of roll and pitch in radians, at rest and while motion averages out.
   private static let levelSigma = 0.02
-  /// The longest time between two samples after which the filters need no restart: this number of sample intervals or
-  /// this number of seconds, whichever is longer.
+  /// The longest pause between two samples that the filters bridge without a restart: this number of sample intervals
+  /// or this number of seconds, whichever is longer.
   private static let longestPause = (intervals: 20.0, seconds: 1.0)
 
   private let interval: Double
@@ -84,9 +84,9 @@ public struct OrientationFilter: Sendable {
 
   /// - Parameters:
   ///   - interval: the nominal time between samples, 125 µs to 2 s. The actual spacing may vary.
-  ///   - accelerometerTimeConstant: in seconds; must exceed the duration of accelerations. Hand motion averages out
-  ///     in three seconds. A vehicle's motion takes longer, and a longer constant leaves it to the gyroscope to hold
-  ///     the level.
+  ///   - accelerometerTimeConstant: in seconds; must exceed the duration of accelerations. Hand motion averages out in
+  ///     three seconds. A vehicle's motion takes longer. With a longer constant, the level depends on the gyroscope for
+  ///     longer.
   ///   - biasLimit: the largest expected gyroscope bias, rad/s
   ///   - magneticInterval: the time between samples with a magnetic field in seconds; `nil` if every sample has one
   ///   - magneticStrength: the strength of the earth's field in microtesla if the magnetometer is calibrated; a field
@@ -223,7 +223,7 @@ public struct OrientationFilter: Sendable {
       : Quaternion(w: 0, x: 1, y: 0, z: 0)
     inclination = (correction * inclination).renormalized
     let rotation = Matrix3(inclination * strapdown)
-    // The first correction only levels the sensor. It contains no information about the bias.
+    // The first correction levels the sensor. It contains no information about the bias.
     if hasForce {
       biasEstimator.update(
         rotation: rotation, tilt: SIMD3(-down.y, down.x, 0) / interval, restRate: restRate(seconds),

@@ -31,7 +31,7 @@ struct TurnDetector: Sendable {
   private static let steadiness = 0.2 * degree
   /// A turn must be able to move gravity this far, in m/s², before gravity counts as evidence.
   private static let leastForceChange = 0.3
-  /// The same for the magnetic field, in microtesla.
+  /// A turn must be able to move the magnetic field this far, in microtesla, before the field counts as evidence.
   private static let leastFieldChange = 3.0
   /// Above this share of the expected movement, the rate is a turn.
   private static let turnShare = 0.7
@@ -47,7 +47,7 @@ struct TurnDetector: Sendable {
   private static let longestDoubt = 300.0
   /// A bias above this may itself have been a turn.
   private static let suspectBias = 1.5 * degree
-  /// The observation of such a bias counts this many times less, so that a much smaller rate replaces it sooner.
+  /// The factor by which the observation of such a bias counts less. A much smaller rate then replaces it sooner.
   private static let suspicion = 10.0
 
   /// How long the bias has been observed at rest, in seconds.

@@ -57,7 +57,7 @@ public struct GyroscopeCalibrator: Sendable {
   /// Whether the rate could be a slow turn about the vertical, so that the rest must last longer.
   public var needsProof: Bool { count > 0 && verticalRate > GyroscopeCalibrator.credibleRate && !isProven }
 
-  /// The bias in rad/s and the standard deviation of that mean, once the progress is 1.
+  /// The bias in rad/s, and the standard deviation of that mean. `nil` until the progress is 1.
   public var result: (bias: SIMD3<Double>, sigma: SIMD3<Double>)? {
     guard progress >= 1 else { return nil }
     let mean = sum / count
@@ -132,7 +132,7 @@ public struct GyroscopeCalibrator: Sendable {
       let change = restField.map { (mean - $0).length } ?? 0
       if change > GyroscopeCalibrator.fieldLimit {
         if verticalRate > GyroscopeCalibrator.credibleRate { return false }
-        // Without a turn, the field of something near the sensor has changed. Such a field proves nothing.
+        // The sensor has not turned, so the field of something near it has changed. Such a field proves nothing.
         restField = nil
         fieldSeconds = 0
       }

@@ -46,7 +46,7 @@ public struct MagneticOffsetRefiner: Sendable {
   private static let longestLap = 3600.0
   /// The shortest pause before the lap that confirms two others, in seconds.
   private static let leastPause = 600.0
-  /// The number of laps that contradict two others and so discard them. A single lap may be a bad one.
+  /// After this number of laps that contradict them, two laps that agree are discarded. A single lap may be a bad one.
   private static let mostContradictions = 3
   /// The largest deviation of a sample's length from 1.
   private static let largestDeviation = 0.6
@@ -80,8 +80,8 @@ public struct MagneticOffsetRefiner: Sendable {
   private var samples: [SIMD3<Double>] = []
   private var beganAt: Double?
   private var lastLap: Lap?
-  /// The second of two laps that agree, until a later lap confirms them, and the number of later laps that contradicted
-  /// them.
+  /// The second of two laps that agree, while they wait for a later lap to confirm them. The count is that of later
+  /// laps that contradicted the two.
   private var agreed: (lap: Lap, contradictionCount: Int)?
 
   /// - Parameter calibration: the stored calibration; the result is `nil` for a magnetometer that was never calibrated
@@ -125,8 +125,8 @@ public struct MagneticOffsetRefiner: Sendable {
     beganAt = nil
   }
 
-  /// Whether the field has gone around. Then the samples spread in two directions, as the sum of the principal minors
-  /// of their covariance shows.
+  /// Whether the field has gone around. If it has, the samples spread in two directions, and so the sum of the
+  /// principal minors of their covariance is large.
   private var isAround: Bool {
     let mean = samples.reduce(SIMD3.zero, +) / Double(samples.count)
     var (xx, yy, zz, xy, xz, yz) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -10,7 +10,7 @@ struct Compass: Sendable {
   /// The sigma of a calibrated magnetometer's heading in radians, at a horizontal field of `usualField`. Near the
   /// magnetic poles the horizontal field is weaker, and the same disturbance causes a larger error.
   private static let calibratedSigma = 0.05
-  /// The same for an uncalibrated magnetometer.
+  /// The sigma of an uncalibrated magnetometer's heading in radians, at the same field.
   private static let uncalibratedSigma = 0.25
   /// A usual horizontal field, in microtesla.
   private static let usualField = 20.0
@@ -19,7 +19,7 @@ struct Compass: Sendable {
   /// The constant part of the declination's sigma in radians, by the error model of WMM2025, which includes iron in the
   /// ground.
   private static let modelSigma = 0.26 * Double.pi / 180
-  /// The other part is this divided by the horizontal field in microtesla.
+  /// The other part of the declination's sigma is this value divided by the horizontal field in microtesla.
   private static let modelFieldSigma = 5.417 * Double.pi / 180
   /// A heading cannot be less certain than half a turn.
   private static let largestSigma = Double.pi

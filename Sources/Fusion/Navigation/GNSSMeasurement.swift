@@ -68,7 +68,7 @@ struct EpochMeanDetector: Sendable {
   private var previous: GNSSMeasurement?
   /// The decaying sum of the squared misfits in square metres, if velocities are those at the fix.
   private var misfitOfPresent = 0.0
-  /// The same sum if velocities are means since the previous fix.
+  /// The decaying sum of the squared misfits in square metres, if velocities are means since the previous fix.
   private var misfitOfMean = 0.0
   /// The decaying number of misfits in the sums.
   private var evidence = 0.0

@@ -1,11 +1,11 @@
 /// Judges fixes that contradict the inertial sensors, and decides which of the two is wrong.
 ///
 /// - A fix after a pause has not jumped: the receiver has found its satellites again, for example after a tunnel, and
-///   the inertial solution has drifted in the meantime. The fix is accepted immediately, unless it is further away
-///   than anyone could have driven.
-/// - A fix that moves away from one moment to the next, while the inertial sensors measure no such motion, has jumped.
-///   Reflections cause this, and so does spoofing. The receiver is then ignored until it returns, or until the inertial
-///   solution is too uncertain to contradict it.
+///   the inertial solution has drifted in the meantime. The fix is accepted immediately, unless it is further away than
+///   anyone could have driven.
+/// - A fix that suddenly moves away, while the inertial sensors measure no such motion, has jumped. Reflections cause
+///   this, and so does spoofing. The receiver is then ignored until it returns, or until the inertial solution is too
+///   uncertain to contradict it.
 /// - If the receiver's new position stays consistent for `persistence`, it is accepted. If the receiver's phases are
 ///   fixed relative to a base station, `patience` is enough, because such a receiver cannot be spoofed without that
 ///   base. If the receiver reports spoofing, the position is not accepted, however long it stays consistent.
@@ -54,7 +54,7 @@ struct JumpRule: Sendable {
   /// How far the solution must have moved while the receiver repeats one position, in metres. The coarsest sentences
   /// resolve 18 m.
   private static let leastHeld = 30.0
-  /// Since when the offset has changed by at most `leastJump` from fix to fix.
+  /// The time since which the offset has changed by at most `leastJump` from fix to fix.
   private var steadySince = 0.0
 
   /// Whether a fix is refused because it repeats a position bit for bit while the solution moves.

@@ -1,5 +1,5 @@
-/// Knowledge besides fixes: the vehicle stands still, it moves in the direction of its wheels, and the compass shows
-/// its heading.
+/// Corrections that need no fix: the vehicle stands still, it moves in the direction of its wheels, or the compass
+/// shows its heading.
 extension NavigationFilter {
   mutating func applyConstraints(
     _ gyroscope: SIMD3<Double>, _ stillness: Stillness?, _ constrains: Bool, _ compassHeading: Double?

@@ -6,7 +6,8 @@ extension NavigationFilter {
   private static let patience = JumpRule.patience
   /// If a restart follows the previous one within this number of seconds, the heading counts as wrong.
   private static let restartPause = 60.0
-  /// The same for a heading that a receiver states.
+  /// If a restart follows the previous one within this number of seconds, a heading that the receiver states counts as
+  /// wrong.
   private static let statedRestartPause = 300.0
   /// The largest sigma that any receiver has under open sky, in metres.
   private static let soberSigma = 5.0
@@ -15,7 +16,7 @@ extension NavigationFilter {
     guard let now = solution else { return }
     // The errors of successive fixes are correlated. Each fix therefore gets a larger variance.
     let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
-    // How far off a single fix may be does not depend on the number of consistent fixes.
+    // The limit for a single fix does not depend on the number of consistent fixes.
     let single = configuration.positionObservation(fix, now)
     latestInnovation = (single.innovation, now.covariance.pp.diagonal + single.variance)
     let taken = configuration.positionObservation(fix, now, repetition: repetition)
@@ -91,9 +92,9 @@ extension NavigationFilter {
       variance: SIMD2(variance(byAttitude.rows.1), variance(byAttitude.rows.2)))
   }
 
-  /// Restarts the position from the fix after all fixes were refused for too long. If a second restart is needed
-  /// soon after the first, the heading must be wrong. A heading that is stated again and again turns the solution back
-  /// after a restart, so the time between the two may be longer.
+  /// Restarts the position from the fix after all fixes were refused for too long. If a second restart is needed soon
+  /// after the first, the heading must be wrong. A wrong heading that the receiver states again turns the solution back
+  /// after a restart. The limit for the time between the two restarts is then longer.
   private mutating func restart(_ fix: GNSSMeasurement) {
     let isStated = hasStatedHeading(at: fix.time)
     let pause = isStated ? NavigationFilter.statedRestartPause : NavigationFilter.restartPause

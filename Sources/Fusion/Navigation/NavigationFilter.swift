@@ -82,13 +82,13 @@ public struct NavigationFilter: Sendable {
   public internal(set) var isHeadingDoubted = false
   var alignedAt = 0.0
   var jumps = JumpRule()
-  /// When the present series of samples without a pause began.
+  /// When the current series of samples without a pause began.
   var startedAt = 0.0
 
   /// Whether the last fix repeated the previous one bit for bit while the solution moved.
   public var isRepetition: Bool { jumps.isRepetition }
-  /// Since when fixes have been refused because the inertial sensors contradict them, and how far the fixes are off in
-  /// metres.
+  /// When the inertial sensors began to contradict the fixes, so that these are refused, and how far the fixes are off
+  /// in metres.
   public var contradiction: (since: Double, metres: Double)? {
     @inline(__always) get { jumps.contradiction.map { ($0.since, $0.metres) } }
   }

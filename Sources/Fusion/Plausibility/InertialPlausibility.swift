@@ -28,7 +28,7 @@ extension InertialFault: CustomStringConvertible {
 public struct InertialPlausibility: Sendable {
   private var repetition = RepetitionDetector()
   private var gravity = GravityCheck()
-  /// Why the latest sample may not be fused; `nil` if it may.
+  /// Why the latest sample must not be fused; `nil` if it may be.
   public private(set) var fault: InertialFault?
 
   public init() {}
@@ -74,8 +74,8 @@ struct GravityCheck: Sendable {
   private static let quietRate = 0.05
   /// A window is calm if the standard deviation of the length is below this share of the mean length.
   private static let calmSpread = 0.15
-  /// From this share on the window is wild and proves nothing. A hand that shakes a sensor makes twice gravity for
-  /// minutes.
+  /// A window is wild, and proves nothing, if the standard deviation of the length is above this share of the mean
+  /// length. A hand that shakes a sensor makes twice gravity for minutes.
   private static let wildSpread = 0.25
   /// The permitted length of a quiet sensor, relative to gravity.
   private static let quietShare = 0.75...1.33
@@ -160,7 +160,7 @@ public struct RepetitionDetector: Sendable {
 
   public init() {}
 
-  /// Whether the present run is too long.
+  /// Whether the current run is too long.
   public var isStuck: Bool {
     usualRun <= RepetitionDetector.longestUsualRun
       && run > max(RepetitionDetector.leastRun, RepetitionDetector.leastRatio * usualRun)
