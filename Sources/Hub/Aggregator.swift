@@ -23,7 +23,7 @@ final class Aggregator: Sendable {
     present.withLock { $0 = listening }
   }
 
-  /// Adds no measurements any more.
+  /// Stops adding measurements.
   func stop() {
     let listening = present.withLock { present in
       defer { present = nil }

@@ -60,16 +60,16 @@ public final class DeviceRegistry: Sendable {
 
   func has(_ reader: any Device) -> Bool { entries.contains { $0.reader === reader } }
 
-  /// Whether other devices have the same preferred receiver and the same preferred inertial sensor, so that the last
-  /// state describes them too.
+  /// Whether another registry has the same preferred receiver and the same preferred inertial sensor, so that the last
+  /// state describes its board too.
   func hasSameSource(as other: DeviceRegistry) -> Bool {
     let receiver = receivers.candidates.first?.reader
     return receiver != nil && receiver === other.receivers.candidates.first?.reader && imu === other.imu
   }
 
-  /// Whether the fused devices are those of another board: the same readers of receivers and inertial sensors, and the
-  /// same chips of other kinds, whose readers may differ. The estimate continues if the settings of the fusion are equal
-  /// too, which `FusionLog` compares.
+  /// Whether the fused devices are those of another registry: the same readers of receivers and inertial sensors, and
+  /// the same chips of other kinds, whose readers may differ. The estimate continues if the settings of the fusion are
+  /// equal too, which `FusionLog` compares.
   func continuesFusion(of other: DeviceRegistry) -> Bool {
     fused.elementsEqual(other.fused) { new, old in
       switch new.description.kind {

@@ -73,7 +73,7 @@ public final class BridgeWriter: Sendable {
   /// Gives the right back. The hub then looks for what the client has changed.
   ///
   /// - Parameter lease: the client's power lease, which ends when the hub has found the receiver again. Without it, the
-  ///   hub could not put a receiver to sleep whose speed the client has changed
+  ///   hub could not put to sleep a receiver whose speed the client has changed
   public func end(keeping lease: Subscription? = nil) {
     let isFirst = isOver.withLock { isOver in
       defer { isOver = true }

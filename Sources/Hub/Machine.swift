@@ -72,7 +72,7 @@ public final class Machine: Sendable {
   /// The rails with a switch, also those whose devices have left the board file: their lines may still be high.
   var switchedRails: [PowerRail] { rails.withLock { Array($0.values) } }
 
-  /// Since when the switched supplies are off.
+  /// The times since which the switched supplies are off.
   public var supplyTimes: SupplyTimes {
     rails.withLock { rails in
       var times = SupplyTimes(at: clock.now)
@@ -108,7 +108,7 @@ public final class Machine: Sendable {
   func totals(of id: String) -> RunTotals? { totals.withLock { $0[id] } }
 }
 
-/// Since when the switched supplies of a machine are off, for the next run of the hub.
+/// The times since which the switched supplies of a machine are off, for the next run of the hub.
 ///
 /// Instants are the kernel's, which count from the machine's start. After a restart of the machine, stored instants are
 /// in the future and therefore ignored. If one happens to be in the past, it makes a device wait for its minimum time

@@ -9,7 +9,8 @@ import Publishing
 /// measured before `begin`, after `end`, and on a board without the section `battery`.
 public final class BatteryMonitor: Sendable {
   public enum Event: Equatable, Sendable {
-    /// The board must shut down, or would have to if the supply was not simulated. The text gives the reason.
+    /// The board must shut down. If the supply is simulated, it must not, and this only reports it. The text gives the
+    /// reason.
     case shutDown(String, monitor: String, isReal: Bool)
     /// A shutdown is not necessary, or no longer necessary. The monitor sends this if the battery recovers after a
     /// shutdown was requested, and with its first decision, because the previous run may have shut the board down.

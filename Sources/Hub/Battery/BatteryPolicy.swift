@@ -2,9 +2,9 @@ import MonotonicTime
 
 /// Decides from the voltage of the battery which steps apply, and when the board must shut down.
 ///
-/// A limit applies once the voltage has been below it for `grace`, and no longer applies once the voltage has been above
-/// it by the hysteresis for `grace`. So one sample changes nothing. Only consecutive samples count: after a gap, which a
-/// monitor that fails or a suspended machine leaves, the time begins again. Without samples nothing changes.
+/// A limit applies once the voltage has been below it for `grace`, and no longer applies once the voltage has been
+/// above it by the hysteresis for `grace`. So one sample changes nothing. Only consecutive samples count: if the
+/// monitor fails or the machine is suspended, the time begins again. Without samples nothing changes.
 ///
 /// Each method takes an event and returns what must be done. `next` says when the caller must measure again. The lock,
 /// the clock and the monitor belong to the caller.
@@ -20,7 +20,7 @@ public struct BatteryPolicy: Sendable {
   }
 
   public enum Effect: Equatable, Sendable {
-    /// The level has changed. It was unknown before the first one.
+    /// The level has changed, or is known for the first time.
     case level(Level, volts: Double)
     /// Shut the board down. It is repeated after a refusal.
     case shutDown(volts: Double)
@@ -38,7 +38,7 @@ public struct BatteryPolicy: Sendable {
   private struct Trend {
     var isFall: Bool
     var since: MonotonicInstant
-    /// The rank that applies if the trend lasts. All samples since `since` permit it.
+    /// The rank that applies if the trend lasts. All samples since `since` permit this rank.
     var rank: Int
   }
 
@@ -71,7 +71,7 @@ public struct BatteryPolicy: Sendable {
   /// Whether the board stays on because it has just started, whatever the voltage.
   public func isStarting(at now: MonotonicInstant) -> Bool { now < staysOnUntil }
 
-  /// Ends the time after the start, because no person has started the board and waits for it.
+  /// Ends the time after the start early. No person has started the board, so no person waits for it.
   public mutating func startIsOver(at now: MonotonicInstant) { staysOnUntil = min(staysOnUntil, now) }
 
   /// The present level; `nil` before the first decision.
@@ -144,7 +144,7 @@ public struct BatteryPolicy: Sendable {
   private func rank(of volts: Double, from present: Int) -> Int {
     var rank = present
     while rank < limits.count, volts < limits[rank] { rank += 1 }
-    // A battery that is being charged does not shut the board down, which might never start again then.
+    // While the battery is being charged, the board stays on. After a shutdown it might never start again.
     if isCharging, present < rank, level(rank) == .critical { rank = max(present, rank - 1) }
     while rank > 0, volts > limits[rank - 1] + settings.hysteresisVolts { rank -= 1 }
     return rank

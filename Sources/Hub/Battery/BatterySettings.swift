@@ -16,7 +16,7 @@ public struct BatterySettings: Equatable, Sendable {
   public var criticalVolts: Double?
   /// How far the voltage must rise above a limit before the limit no longer applies.
   public var hysteresisVolts: Double
-  /// How long the voltage must be beyond a limit.
+  /// How long the voltage must be beyond a limit before the limit applies, or no longer applies.
   public var grace: Duration
   /// The time from one measurement to the next while nothing changes.
   public var every: Duration

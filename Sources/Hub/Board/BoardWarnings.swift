@@ -38,8 +38,8 @@ public enum BoardWarnings {
     }
   }
 
-  /// Warns of requests whose accuracy fixes hardly ever meet, because no receiver is told to state its accuracy. A
-  /// receiver with the driver `nmea` or `auto` may state its accuracy, so this does not warn of it. This does not
+  /// Warns of requests with an accuracy that fixes hardly ever meet, because no receiver is told to state its accuracy.
+  /// A receiver with the driver `nmea` or `auto` may state its accuracy, so this does not warn of it. This does not
   /// depend on the machine.
   public static func requests(of board: Board) -> [String] {
     let receivers = fusedReceivers(of: board)
@@ -78,7 +78,8 @@ public enum BoardWarnings {
     }
   }
 
-  /// Warns of a battery section that has no effect, or leaves no time. This does not depend on the machine.
+  /// Warns of a battery section that has no effect, or that leaves too little time between the warning and the
+  /// shutdown. This does not depend on the machine.
   public static func battery(of board: Board) -> [String] {
     guard let battery = board.battery else { return [] }
     var warnings: [String] = []

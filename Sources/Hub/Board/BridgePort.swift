@@ -15,7 +15,7 @@ extension Board {
 }
 
 extension Board.BridgePort {
-  /// Each client is sent all that the receiver sends, so there are only a few.
+  /// Each client gets everything that the receiver sends, so the hub allows only a few clients.
   private static let mostClients = 16
 
   /// - Parameter devices: the board's devices

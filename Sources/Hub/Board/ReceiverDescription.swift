@@ -70,7 +70,8 @@ extension ReceiverDescription {
     caster = try section.section("ntrip").map { (section) throws(BoardError) in try CasterSettings(section) }
     settings.reportsCorrections = caster != nil && settings.messages == .ubx
     // A receiver without a sleep mode continues to work, so it has no standby current of its own. The supply of a
-    // receiver on the network is not this board's. The kernel and ModemManager switch the supplies of theirs.
+    // receiver on the network is not this board's. The kernel and ModemManager switch the supplies of the receivers
+    // that they control.
     power = try Board.Power(
       section.section("power"), typicalMilliamperes: NetworkSource.isMeant(by: port) ? 0 : 40,
       standbyMilliamperes: ReceiverDescription.isSwitchedByOthers(port) ? 0 : nil, receiver: driver)

@@ -5,7 +5,7 @@ public struct SignalKServer: Equatable, Sendable {
   public enum Transport: String, CaseIterable, Sendable {
     /// The server's stream over WebSocket.
     case webSocket = "ws"
-    /// The same with TLS.
+    /// The server's stream over WebSocket with TLS.
     case encryptedWebSocket = "wss"
     /// Deltas on lines, without authentication.
     case tcp

@@ -4,9 +4,9 @@ public struct BoardSleepMemory: Codable, Equatable, Sendable {
   public struct Sleep: Codable, Equatable, Sendable {
     public var way: BoardSleepSettings.Way
     public var beganAt: Int64
-    /// `nil` for a sleep without an alarm.
+    /// When the alarm wakes the machine; `nil` for a sleep without an alarm.
     public var alarmAt: Int64?
-    /// When the fix is due for which the alarm is set.
+    /// The due time of the fix for which the alarm is set.
     public var dueAt: Int64?
     /// The holder that wants this fix.
     public var holder: String?
@@ -72,13 +72,13 @@ public struct BoardSleepMemory: Codable, Equatable, Sendable {
 /// Why the machine woke, and how late.
 public struct BoardWake: Equatable, Sendable {
   public enum Cause: Equatable, Sendable {
-    /// The alarm, with the seconds since then.
+    /// The alarm woke the machine, this number of seconds ago.
     case alarm(secondsAgo: Double)
-    /// Something else, with the seconds that were left until the alarm.
+    /// Something else woke the machine, this number of seconds before the alarm.
     case early(seconds: Double)
-    /// Something else: the alarm was long ago, and did not wake the machine.
+    /// Something else woke the machine. The alarm was due this number of seconds ago, and did not wake it.
     case missed(secondsAgo: Double)
-    /// Something else. No alarm was set.
+    /// Something woke the machine, and no alarm was set.
     case withoutAlarm
   }
 

@@ -25,7 +25,7 @@ public struct BoardSleepPolicy: Sendable {
   public struct Situation: Equatable, Sendable {
     /// The present needs, as clauses; empty if nothing needs the machine.
     public var needs: [String]
-    /// `nil` if no further fix is planned.
+    /// The next fix; `nil` if no further fix is planned.
     public var next: NextFix?
 
     public init(needs: [String] = [], next: NextFix? = nil) {
@@ -36,7 +36,7 @@ public struct BoardSleepPolicy: Sendable {
 
   /// A sleep that begins now.
   public struct Plan: Equatable, Sendable {
-    /// `nil` for a sleep that only something else ends.
+    /// The fix for which the machine wakes; `nil` if only something else can end the sleep.
     public var fix: NextFix?
     /// When the alarm must wake the machine; `nil` without a fix.
     public var alarm: MonotonicInstant?
@@ -49,7 +49,7 @@ public struct BoardSleepPolicy: Sendable {
     case idle(until: MonotonicInstant)
     case fixTooSoon(NextFix, leastSeconds: Double)
     case noFixLater
-    /// The machine could not be put to sleep, or would not wake.
+    /// The machine could not be put to sleep, or would not wake again.
     case refused(String)
 
     /// Whether the owner must know, because the machine would otherwise sleep.
@@ -109,7 +109,7 @@ public struct BoardSleepPolicy: Sendable {
   /// The plan of the present sleep; `nil` if the machine is awake.
   public var sleep: Plan? { if case .asleep(let plan) = phase { plan } else { nil } }
 
-  /// Takes what needs the machine.
+  /// Decides again, from everything that needs the machine.
   ///
   /// - Parameter wakeTime: how early the alarm must come, from the times that earlier ones took
   public mutating func look(_ situation: Situation, wakeTime: Duration, at now: MonotonicInstant) -> [Effect] {
@@ -180,8 +180,8 @@ public struct BoardSleepPolicy: Sendable {
     return true
   }
 
-  /// Records that the machine could not be put to sleep, or would not wake. It is tried again after a pause. Nothing
-  /// happens if the plan was abandoned, or the sleep is over.
+  /// Records that the machine could not be put to sleep, or would not wake again. The policy tries again after a pause.
+  /// Nothing happens if the plan was abandoned, or if the sleep is over.
   public mutating func refused(_ plan: Plan, _ reason: String, at now: MonotonicInstant) -> [Effect] {
     guard phase == .preparing(plan) || phase == .asleep(plan) else { return [] }
     phase = .awake

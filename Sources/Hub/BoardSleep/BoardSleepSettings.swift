@@ -24,9 +24,9 @@ public struct BoardSleepSettings: Equatable, Sendable {
   public var way: Way
   /// The real-time clock whose alarm wakes the machine; `nil` if the command does that.
   public var rtc: String?
-  /// How long nothing must need the machine before it sleeps.
+  /// The machine sleeps after nothing has needed it for this time.
   public var idle: Duration
-  /// How long the machine stays awake after the hub was started for another reason than the alarm, so that a person can
+  /// How long the machine stays awake after something other than the alarm has started the hub, so that a person can
   /// log in.
   public var afterStart: Duration
   public var keepers: Set<Keeper>

@@ -20,7 +20,7 @@ extension Hub {
     return BoardSleepPolicy.Situation(needs: needs, next: next)
   }
 
-  /// - Parameter isAlone: whether only `isWanted` counts, and not that the device works
+  /// - Parameter isAlone: whether only `isWanted` counts, and a device that works unwanted is not a need
   private static func need(of status: DeviceStatus, isWanted: Bool, isAlone: Bool) -> String? {
     if isWanted {
       return "\(status.holders.first ?? "a client") holds \(status.id)"
@@ -84,7 +84,8 @@ extension Hub {
   /// Makes fixes due at multiples of their interval in UTC, so that the schedule continues over the time for which the
   /// machine is off.
   ///
-  /// - Parameter secondsUntilDue: the time until the fix is due for which the machine was woken; `nil` for none
+  /// - Parameter secondsUntilDue: the time until the due time of the fix for which the machine was woken; `nil` if it
+  ///   was woken for another reason
   public func takeUpSchedule(secondsUntilDue: Double?) {
     let now = machine.clock.now
     let offset = Duration.nanoseconds(machine.systemTime() - now.nanoseconds)

@@ -54,11 +54,11 @@ public struct ClockTrust: Codable, Equatable, Sendable {
   /// How far the real-time clock was ahead of the system clock then, seconds.
   public private(set) var difference: Int64
 
-  /// The most by which two clocks may differ besides their drift, seconds. Each is read in whole seconds, and the kernel
-  /// sets the system clock after a suspension by the real-time clock's whole seconds.
+  /// The largest difference of the two clocks that is not drift, in seconds. Each clock is read in whole seconds, and
+  /// after a suspension the kernel sets the system clock by the real-time clock's whole seconds.
   private static let tolerance = 3.0
   private static let drift = 1e-4
-  /// After this time the clocks may have drifted by a minute.
+  /// After this time, in seconds, the clocks may have drifted by a minute.
   private static let most = 7 * 86_400.0
 
   /// - Parameters:

@@ -10,7 +10,7 @@ import MonotonicTime
 /// drawn only on request.
 public final class DeviceHealth: Sendable {
   private struct Failure {
-    /// When the first attempt failed since the device last worked.
+    /// The time of the first failed attempt since the device last worked.
     var since: MonotonicInstant
     var error: HardwareError
   }
@@ -22,22 +22,22 @@ public final class DeviceHealth: Sendable {
   }
 
   private struct State {
-    /// Since when a client has waited for a useful value of the device; `nil` while the device works or no client needs
-    /// it.
+    /// The time since which a client has waited for a useful value of the device; `nil` while the device works or no
+    /// client needs it.
     var wantedSince: MonotonicInstant?
     /// Whether the line or the bus is open.
     var isOpen = false
     var failure: Failure?
     var isSimulated = false
-    /// For a receiver: its search for a fix, and its line.
+    /// The search for a fix and the line; `nil` for a device that is not a receiver.
     var search: (search: FixSearch, line: Line)?
   }
 
   /// The time within which a chip answers.
   private static let chipPatience = Duration.seconds(10)
-  /// The time until the first fix after which the owner is told to check the receiver.
+  /// If the first fix takes longer than this, the owner is told to check the receiver.
   private static let fixPatience = Duration.seconds(60)
-  /// The time without useful data on a line after which the line counts as broken.
+  /// A line without useful data for this time counts as broken.
   private static let linePatience = Duration.seconds(10)
 
   private let clock: any MonotonicTimeSource

@@ -37,7 +37,7 @@ public final class FusionLog: Sendable {
     var isWanted = false
     /// Whether a client wanted states when the exchange of boards began.
     var wasWanted = false
-    /// Whether the run has to begin again after the exchange of boards.
+    /// Whether the run must begin again after the exchange of boards.
     var beginsAgain = false
     var observers: [Observer] = []
     /// The last value of each part from before this run.
@@ -80,7 +80,7 @@ public final class FusionLog: Sendable {
   /// Actions for the time after the lock is released.
   private struct Pending {
     var at: MonotonicInstant
-    /// The observers when the input was applied. They get every input whose state is delivered.
+    /// The observers at the time when the input was applied. They get every input whose state is delivered.
     var observers: [Observer] = []
     var run: ActivationContext<FusedState, Never>?
     var hasLastState = false

@@ -37,10 +37,10 @@ struct DeviceIdleTimeout: Sendable {
     }
   }
 
-  /// How much longer than the time to its next wake a device stays on, seconds, because the timer of the wake may be
-  /// late.
+  /// A device stays on this much longer than the time to its next wake, in seconds, because the timer of the wake may
+  /// be late.
   private static let wakeMargin = 1.0
-  /// A device that stays on from wake to wake sleeps once after this multiple of the break-even time.
+  /// A device that stays on from wake to wake is restarted on trial after this multiple of the break-even time.
   private static let stayedRestarts = 64.0
 
   /// The next scheduled wake, if known.

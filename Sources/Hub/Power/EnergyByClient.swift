@@ -117,7 +117,7 @@ struct PayerShares: Sendable {
   private struct Share {
     /// The number of leases.
     var ways: Int
-    /// `nil` for a holder that only stands in for other holders.
+    /// The holder's payer; `nil` for a holder that only stands in for other holders.
     var payer: String?
   }
 

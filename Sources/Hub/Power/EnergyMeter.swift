@@ -17,7 +17,7 @@ final class EnergyMeter: Sendable {
     var isReversed: Bool?
   }
 
-  /// The direction of a larger current is not noise.
+  /// A current above this, in amperes, is large enough to show its direction despite the noise.
   private static let leastDirectedAmperes = 0.01
 
   private let devices: [DeviceMonitor]
@@ -32,7 +32,7 @@ final class EnergyMeter: Sendable {
     self.reader = reader
   }
 
-  /// Begins to measure. Later calls do nothing, because the meter may be that of several boards in a row.
+  /// Begins to measure. Later calls do nothing, because several boards in a row may use the same meter.
   func begin() {
     let isFirst = state.withLock { state in
       defer { state.hasBegun = true }
@@ -88,7 +88,7 @@ final class EnergyMeter: Sendable {
     // A negative power is noise or a reverse current.
     let measured = max(0, 1000 * sample.volts * amperes)
     state.withLock { state in
-      // Without a lease, the last device left while this measurement was under way.
+      // Without a lease, the last client has left while this measurement was under way.
       guard state.lease != nil else { return }
       let stated = devices.reduce(0) { $0 + $1.statedMilliwatts }
       let working = devices.count(where: \.isWorking)

@@ -131,7 +131,7 @@ struct IdlePolicy: Sendable {
     return timeout.nextWake != instant
   }
 
-  /// Records that a client came to a device without clients.
+  /// Records that the first client came to a device that had none.
   mutating func firstCame(
     _ holder: Holder, at now: MonotonicInstant, _ costs: LearnedIdleTimeout.Costs
   ) -> UsageEvent? {

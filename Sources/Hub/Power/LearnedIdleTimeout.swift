@@ -81,7 +81,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   /// no restart to measure, and an estimate that is too high by chance would stay for ever. The trial costs at most 5 %
   /// if the estimate is right.
   static let trialRestarts = 20.0
-  /// The same if the last restart cost less than half of the estimate, which is then doubtful.
+  /// The idle cost, in restarts, after which a restart is tried if the last restart cost less than half of the
+  /// estimate. The estimate is then doubtful.
   static let doubtedTrialRestarts = 4.0
   /// The longest break-even time, a week. It applies if staying on costs next to nothing, as with a supply monitor.
   static let mostSeconds = 7.0 * 86_400

@@ -16,7 +16,7 @@ public final class PowerRail: Sendable {
     public var users: [String]
     /// The IDs of sleeping devices, which no client needs, but which need the supply for their sleep.
     public var sleepers: [String] = []
-    /// Since when the supply is on, or off; `nil` if it has been off since before the hub began.
+    /// The time since which the supply is on, or off; `nil` if it has been off since before the hub began.
     public var since: MonotonicInstant?
     /// Why the line could not be driven low. The supply then counts as on, and the rail tries again until the line is
     /// low.
@@ -98,7 +98,7 @@ extension PowerRail {
   ///   - minimumOff: the minimum time off before the supply is switched on
   ///   - minimumOn: the minimum time on, also after `release`
   ///   - poller: ends the wait early when the reader is told to stop
-  /// - Returns: since when the supply is on; `nil` if the reader was told to stop first
+  /// - Returns: the time since which the supply is on; `nil` if the reader was told to stop first
   func require(
     for user: String, after minimumOff: Duration, atLeast minimumOn: Duration = .zero, _ poller: Poller
   ) throws(HardwareError) -> MonotonicInstant? {
@@ -183,7 +183,7 @@ extension PowerRail {
 extension PowerRail {
   /// Ends a device's use of the supply, which `require` began. If this was the last user, the line is driven low on
   /// this thread. This happens later if a sleeping device needs the supply, or if the minimum time on has not passed.
-  /// Does nothing for a device that is no user.
+  /// Does nothing for a device that is not a user.
   func release(for user: String) { perform(change { $0.machine.release(for: user, clock.now) }) }
 
   /// Takes the supply from a device, whatever its reader is doing, even before the minimum time on has passed. Returns
@@ -198,7 +198,7 @@ extension PowerRail {
   /// - Parameters:
   ///   - minimumOff: the minimum time off
   ///   - poller: ends the wait early when the reader is told to stop
-  /// - Returns: since when the supply is on; `nil` if the reader was told to stop, which ends its use
+  /// - Returns: the time since which the supply is on; `nil` if the reader was told to stop, which ends its use
   func cycle(
     for user: String, off minimumOff: Duration, atLeast minimumOn: Duration, _ poller: Poller
   ) throws(HardwareError) -> MonotonicInstant? {

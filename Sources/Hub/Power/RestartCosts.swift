@@ -1,7 +1,8 @@
 /// The cost of making a device measure again, by its time off. It is learned from each start.
 ///
 /// A receiver keeps the precise orbits of satellites for about two hours (hot), and the rough ones for some days
-/// (warm). Then it has nothing (cold). Without a backup supply it loses them at once, which the figures then show.
+/// (warm). After that it has nothing (cold). A receiver without a backup supply loses the orbits at once, and its costs
+/// show this.
 public struct RestartCosts: Equatable, Sendable {
   public enum Kind: String, CaseIterable, Sendable {
     case hot
@@ -27,7 +28,7 @@ public struct RestartCosts: Equatable, Sendable {
     /// The sums of the joules and of the seconds of the last starts, if each cost much more than the estimate, or each
     /// much less.
     var deviating = SIMD2(0.0, 0.0)
-    /// The number of such starts; negative if they were cheaper.
+    /// The number of such starts; negative if they cost less than the estimate.
     var deviatingCount = 0
     /// The number of consecutive starts without a measurement, up to now.
     var unfinishedCount = 0

@@ -20,7 +20,8 @@ public protocol Device: AnyObject, Sendable {
   var stillness: LazyPublisher<MotionState, Never>? { get }
   /// The switch of the device's supply.
   var rail: PowerRail { get }
-  /// Puts the device to sleep, whatever a previous hub left, if its supply cannot be switched and it is not working.
+  /// Puts the device to sleep if its supply cannot be switched and it is not working, because a previous hub may have
+  /// left it awake.
   ///
   /// - Returns: whether the device is present, if that can be determined
   func fallAsleep() throws(HardwareError) -> Bool
@@ -34,8 +35,8 @@ public protocol Device: AnyObject, Sendable {
   func isOff() async
   /// Whether `isOff` would return at once.
   var isEnded: Bool { get }
-  /// Calls back once the device is off and its line is not being switched, perhaps at once. Use this only after
-  /// shutting the device down.
+  /// Calls back once the device is off and no thread switches its line. The call may come before this method returns.
+  /// Use this only after shutting the device down.
   func whenOff(_ body: @escaping @Sendable () -> Void) -> Subscription
 }
 

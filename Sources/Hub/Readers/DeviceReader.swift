@@ -256,7 +256,7 @@ extension DeviceReader {
 }
 
 extension Property {
-  /// Calls back with the first value that meets a condition, perhaps at once.
+  /// Calls back with the first value that meets a condition. The call may come before this method returns.
   fileprivate func once(
     where isMet: @escaping @Sendable (Value) -> Bool, within lifetime: Lifetime, _ body: @escaping @Sendable () -> Void
   ) {
@@ -339,7 +339,7 @@ struct DeviceScope<Sample: Sendable> {
 
   /// Switches the supply off and on again, if the supply is on for this device alone.
   ///
-  /// - Returns: since when the supply is on; `nil` if the reader was told to stop
+  /// - Returns: the time since which the supply is on; `nil` if the reader was told to stop
   func cycleSupply() throws(HardwareError) -> MonotonicInstant? {
     let timing = monitor.timing
     let since = try rail.cycle(for: monitor.id, off: timing.minimumOff, atLeast: timing.minimumOn, poller)

@@ -60,7 +60,7 @@ extension GNSSObservation {
   }
 
   /// The sigma to use, in metres. A stated sigma is enlarged if the receiver reports jamming or spoofing. If none is
-  /// stated, this is an assumed sigma with jamming or spoofing, and `nil` without.
+  /// stated, the value is an assumed sigma while the receiver reports jamming or spoofing, and `nil` otherwise.
   private var horizontalSigma: Double? {
     let reception = reception
     let stated = statedHorizontalSigma

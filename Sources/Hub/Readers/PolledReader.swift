@@ -18,8 +18,8 @@ extension DeviceReader where Sample: PlacedSample {
     let (hardware, clock, place) = (machine.hardware, machine.clock, description.place)
     let samples = Guarded(0)
     let looks = description.chip.looksPerSample
-    // The tolerated number of consecutive looks without a sample: the looks during 20 samples, or during half a
-    // second at fast rates.
+    // The tolerated number of consecutive reads without a sample: those in the time of 20 samples, or in half a second
+    // at fast rates.
     let patience = looks * max(20, Int(0.5 * description.rateHz))
     self.init(
       description.id, kind, title: "\(title.prefix(1).uppercased())\(title.dropFirst()) at \(place)",

@@ -15,7 +15,7 @@ public enum ReceiverOutput: Sendable {
 final class RepeatedEpochs: Sendable {
   private let last = Guarded<MonotonicInstant?>(nil)
 
-  /// Whether an epoch is not the last one again.
+  /// Whether an epoch is not a repetition of the last one.
   func isNew(_ epoch: borrowing GNSSObservation) -> Bool {
     let at = epoch.at
     return last.withLock { last in
@@ -24,7 +24,7 @@ final class RepeatedEpochs: Sendable {
     }
   }
 
-  /// Whether an output is not the last epoch again.
+  /// Whether an output is not a repetition of the last epoch.
   func isNew(_ output: ReceiverOutput) -> Bool {
     switch output {
     case .bytes: true

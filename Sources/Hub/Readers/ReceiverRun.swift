@@ -9,7 +9,7 @@ import UBX
 struct ReceiverRun: Sendable {
   /// A receiver counts as tracking for this time after its last position.
   private static let fixLifetime = Duration.seconds(10)
-  /// The warning of impossible values ends after this time without any.
+  /// The warning of impossible values ends after this time without an impossible value.
   private static let refusalLifetime = Duration.seconds(60)
 
   private let machine: Machine

@@ -96,7 +96,7 @@ final class StillnessMonitor: Sendable {
   /// and to make sure that the chip still waits. Returns at once.
   func look() { arbiter.question() }
 
-  /// Applies new minimum times of the supply from now on.
+  /// Applies new minimum times on and off of the chip's supply from now on.
   func changeTiming(to timing: LifecycleTiming) { source.changeTiming(to: StillnessMonitor.timing(timing)) }
 
   /// The timing without an idle timeout.

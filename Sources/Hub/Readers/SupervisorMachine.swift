@@ -19,7 +19,7 @@ struct SupervisorMachine: Sendable {
     let patience: Duration
     /// The step count at the last check.
     var stepCount: UInt64
-    /// Since when the thread has been at its present place.
+    /// The time since which the thread has been at its present place.
     var since: MonotonicInstant
     var isStuck = false
   }

@@ -16,8 +16,8 @@ public final class ReplayFeed: Sendable {
     var supplyMonitors: [String: ReplayPort<SupplySample>] = [:]
   }
 
-  /// Whether the recording's inputs of the fusion are played. Otherwise the devices' output is fused, as in a hub with
-  /// devices.
+  /// Whether the replay gives the fusion its recorded inputs. Otherwise the fusion gets the devices' replayed output,
+  /// as it gets the output of real devices.
   private let hasInputs: Bool
   private let ports = Guarded(Ports())
   private let present = Guarded<FusionLog?>(nil)

@@ -26,7 +26,8 @@ public struct CurrentValue: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - began: values measured after this are new, however late they arrive; `nil` for a known value
-  ///   - kinds: the kinds of devices that the board fuses; a part that none of them measures is not waited for
+  ///   - kinds: the kinds of devices that the board fuses; the request does not wait for a part that none of them
+  ///     measures
   func isMet(
     by state: FusedState, at now: MonotonicInstant, since began: MonotonicInstant?, of kinds: Set<DeviceStatus.Kind>
   ) -> Bool {

@@ -11,15 +11,15 @@ struct EphemerisCollection: Sendable {
   static let time = Duration.seconds(36)
   /// The time between two collections: half of the validity.
   static let renewal = Duration.seconds(2 * 3600)
-  /// The validity of ephemerides. A receiver that wakes later starts without ephemerides anyway.
+  /// The validity of ephemerides. After a longer sleep, a receiver starts without ephemerides in any case.
   static let validity = Duration.seconds(4 * 3600)
 
-  /// A receiver with starts this long receives the ephemerides in each start, because it keeps none.
+  /// A receiver whose starts take this long receives the ephemerides in each start, because it keeps none.
   static let startWithout = Duration.seconds(15)
 
   /// When the ephemerides were last complete. A receiver has some at its first fix.
   private var collectedAt: MonotonicInstant?
-  /// Since when the receiver has had fixes in this wake.
+  /// The time since which the receiver has had fixes in this wake.
   private var trackingSince: MonotonicInstant?
 
   mutating func receiveFix(at now: MonotonicInstant) {
@@ -39,7 +39,7 @@ struct EphemerisCollection: Sendable {
     trackingSince = nil
   }
 
-  /// Until when the receiver stays on although no fix is needed; `nil` if it may sleep.
+  /// The time until which the receiver stays on although no fix is needed; `nil` if it may sleep.
   ///
   /// - Parameters:
   ///   - nextWake: the next scheduled wake; `nil` if there is no further fix

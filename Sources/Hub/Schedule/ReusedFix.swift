@@ -41,7 +41,7 @@ struct ReusedFix: Sendable {
     return (sigma * sigma + crept * crept).squareRoot()
   }
 
-  /// Until when the fix is as good as a schedule requires.
+  /// The time until which the fix is as good as a schedule requires.
   func isGoodUntil(_ schedule: Schedule) -> MonotonicInstant {
     guard let accuracy = schedule.accuracyMetres else { return MonotonicInstant(nanoseconds: .max) }
     guard let sigma = fix.position?.value.horizontalSigmaMetres else { return at }

@@ -56,8 +56,9 @@ package struct SchedulePlan: Sendable {
 
     var isAwake: Bool { if case .awake = phase { true } else { false } }
 
-    /// A due time, but an interval that needs stillness ends with the good time of the last fix at the latest. Otherwise
-    /// an interval that is longer than that, if only by rounding, would require a new fix at once.
+    /// The due time, limited for an interval that needs stillness: such an interval ends at the latest when the last
+    /// fix is no longer good enough. Otherwise an interval that is longer than that, if only by rounding, would require
+    /// a new fix at once.
     func limited(_ due: MonotonicInstant, at now: MonotonicInstant) -> MonotonicInstant {
       guard schedule.needsStillness, let standsUntil, standsUntil > now + .seconds(1) else { return due }
       return min(standsUntil, due)
@@ -76,8 +77,9 @@ package struct SchedulePlan: Sendable {
 
   /// The members in the order of their arrival.
   private var members: [Member] = []
-  /// The difference between the clock and the one whose multiples are due times: the monotonic clock with the time for
-  /// which the machine was suspended, or UTC. Without it, a fix would come early after each sleep of the machine.
+  /// The difference between the clock and the clock whose multiples are the due times. The latter is UTC, or the
+  /// monotonic clock plus the time for which the machine was suspended. Without the difference, a fix would come early
+  /// after each sleep of the machine.
   private var offset = Duration.zero
   /// The due time of a fix for which the machine was woken. New clients whose interval it suits get their first fix then.
   private var takenUp: MonotonicInstant?
@@ -157,7 +159,8 @@ package struct SchedulePlan: Sendable {
     return member.isAwake && member.isGood || member.phase == .holding(isMet: true)
   }
 
-  /// Sets until when, without motion, a client's last fix is as good as a new one; `nil` if a new fix is needed.
+  /// Sets the time until which a client's last fix is as good as a new one, if the board does not move; `nil` if a new
+  /// fix is needed.
   mutating func stand(_ id: ID, until instant: MonotonicInstant?, at now: MonotonicInstant) {
     guard let index = index(of: id) else { return }
     members[index].standsUntil = instant
@@ -279,8 +282,8 @@ package struct SchedulePlan: Sendable {
     }.min()
   }
 
-  /// The first wake of devices if the machine sleeps until then, after which no earlier fix is repeated; `nil` without
-  /// clients.
+  /// The first wake of devices, if the machine sleeps until then. After the sleep, no fix from before it is repeated.
+  /// `nil` without clients.
   func firstWake(lead: Lead) -> (id: ID, wake: MonotonicInstant, due: MonotonicInstant)? {
     members.map { (id: $0.id, wake: wakeTime(of: $0, lead), due: $0.due) }.min { $0.wake < $1.wake }
   }
