@@ -52,8 +52,9 @@ public final class HotPlugService: Service {
     }
   }
 
-  /// Whether the board's path leads to this name. udev reports a device by its name and by each of its links, so a link
-  /// that leads somewhere counts only by its end: the device would otherwise appear twice.
+  /// Whether the board's path leads to this name. udev reports a device by its name and by each of its links. A link
+  /// that leads to a device therefore matches only the name of that device. Otherwise the device would be reported
+  /// twice.
   static func isSame(_ path: String, _ name: String) -> Bool {
     Files.resolved(path).map { $0 == name } ?? (path == name)
   }

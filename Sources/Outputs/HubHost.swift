@@ -6,7 +6,7 @@ import MonotonicTime
 import Publishing
 import Recording
 
-/// The hub, and what its outputs share.
+/// The hub, and the objects that its outputs share.
 public final class HubHost: Sendable {
   /// How long devices may take to stop. The systemd unit allows more (`TimeoutStopSec`).
   public static let longestEnd = Duration.seconds(4)

@@ -37,7 +37,8 @@ public struct InstalledService: Sendable {
 /// The files that the service may read although the user of this program may not, such as its passwords.
 public enum ServiceFiles {
   /// Whether the service can read a file that this user may not read. If this user may not search the file's folder,
-  /// the service is assumed to be able to. Always `false` for the service itself, and on a machine without it.
+  /// the result assumes that the service can read the file. Always `false` for the service itself, and on a machine
+  /// without it.
   public static func isForServiceAlone(_ file: String) -> Bool {
     guard let service = Accounts.serviceUser, service != geteuid(), access(file, R_OK) != 0, errno == EACCES else {
       return false

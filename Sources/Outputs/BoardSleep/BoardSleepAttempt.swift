@@ -34,7 +34,7 @@ extension BoardSleepOutput {
       announce(plan, settings)
       host.saveRecordings()
       surroundings.save()
-      // Something may have come while the hooks ran and the disk worked.
+      // A client may have come while the hooks ran and the data was saved.
       look()
       guard isPreparing(plan, settings) else { throw End.abandoned }
       let alarm = try setAlarm(plan, settings)
@@ -90,8 +90,8 @@ extension BoardSleepOutput {
         state.withLock { $0.memory.trust = ClockTrust(system: system, clock: now) }
       }
     }
-    // The alarm of a machine that is suspended is set by how far away it is, whatever the date. After a boot the date
-    // decides when the fix is due, and a command gets the date.
+    // For a suspension only the time until the alarm matters, so the date may be wrong. After a boot the date decides
+    // when the fix is due, and a command gets the date.
     let isRelative = settings.way == .suspend && settings.rtc != nil && settings.command == nil
     guard isRelative || isTimeCertain(settings, state.withLock({ $0.memory }), system) else {
       let next = awaitTime() ? "a receiver is on now to confirm it" : "let a time server confirm it"
@@ -161,7 +161,8 @@ extension BoardSleepOutput {
     _ alarm: WakeAlarm, _ clock: any WakeClock, _ way: BoardSleepSettings.Way
   ) throws(WakeClockError) {
     let (system, now) = (host.hub.machine.systemTime(), try clock.now())
-    // The kernel sets a real-time clock that differs from a time server. The alarm would then come too early or too late.
+    // The kernel sets a real-time clock that differs from a time server's time. The alarm would then come too early or
+    // too late.
     guard abs(WakeAlarm(at: system, clock: now, system: system).difference - alarm.difference) <= 2 else {
       throw WakeClockError("the system clock or the real-time clock was set while the board was about to sleep")
     }
@@ -211,7 +212,7 @@ extension BoardSleepOutput {
       attempting.withLock { _ in
         // The machine may have been suspended in the meantime.
         guard state.withLock({ $0.policy?.sleep == plan }) else { return }
-        // A slow machine may still be suspended, and must wake then.
+        // A slow machine may still be suspended later. The alarm must then wake it.
         giveUp(settings, keepsAlarm: true)
         refused(
           plan,
@@ -226,7 +227,7 @@ extension BoardSleepOutput {
 
   /// Undoes the steps of an attempt.
   ///
-  /// - Parameter keepsAlarm: whether the machine may sleep nevertheless, and must wake then
+  /// - Parameter keepsAlarm: whether the alarm stays set, because the machine may still be suspended and must then wake
   private func giveUp(_ settings: BoardSleepSettings, keepsAlarm: Bool = false) {
     let (hadBegun, told) = state.withLock { state -> (Bool, String?) in
       defer { (state.memory.sleep, state.told) = (nil, nil) }
@@ -247,8 +248,8 @@ extension BoardSleepOutput {
     tellAwake(settings)
   }
 
-  /// Switches the alarm off, so that it does not wake a machine that someone switches off later. The alarm of an earlier
-  /// attempt is set again if the machine may still sleep because of that.
+  /// Switches the alarm off, so that it does not wake a machine that someone switches off later. If the machine may
+  /// still sleep because of an earlier attempt, that attempt's alarm is set again.
   func clearAlarm(_ settings: BoardSleepSettings) {
     guard let rtc = settings.rtc else { return }
     let (clock, system) = (surroundings.clock(rtc), host.hub.machine.systemTime())

@@ -11,7 +11,7 @@ public final class BoardSleepFile: Sendable {
     file = StateFile(path: path, mostBytes: 64 << 10, nothing: nil, makeFolder: makeFolder)
   }
 
-  /// The content of the file; `nil` if there is none, or only an absurd one. Waits for the disk.
+  /// The content of the file; `nil` if there is none, or if it is implausible. Waits for the disk.
   var content: BoardSleepMemory? { file.content?.value.flatMap { $0.isPlausible ? $0 : nil } }
 
   /// Replaces the content. Waits for the disk.

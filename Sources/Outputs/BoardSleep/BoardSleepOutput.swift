@@ -50,7 +50,7 @@ public final class BoardSleepOutput: Service {
     var hasTold = false
     /// The program that has run for the present attempt to tell a power manager.
     var told: String?
-    /// Keeps a receiver awake that confirms the time.
+    /// Keeps awake a receiver that confirms the time.
     var timeLease: Subscription?
     /// Whether fixes are due at multiples of their interval in UTC.
     var isScheduledInUTC = false
@@ -75,9 +75,9 @@ public final class BoardSleepOutput: Service {
   /// Set while a receiver is awake to confirm the time.
   private let timeAlarm: Alarm
   private let soon: Guarded<Coalesced?>
-  /// A look is applied before the next one begins.
+  /// Lets only one look run at a time, so that each is applied before the next one begins.
   private let looking = Guarded(())
-  /// An attempt undoes its steps before the next one begins.
+  /// Lets only one attempt run at a time, so that each undoes its steps before the next one begins.
   let attempting = Guarded(())
   /// Ends the command of the running attempt.
   let commandStop = Guarded<StopSignal?>(nil)
@@ -381,7 +381,7 @@ public final class BoardSleepOutput: Service {
   }
 
   func keep() {
-    // Written under no lock but the file's, with the content at that time.
+    // This holds no lock except the file's, and writes the content as it is at that time.
     file?.keep(state.withLock { $0.memory })
   }
 

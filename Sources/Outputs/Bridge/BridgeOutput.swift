@@ -41,7 +41,7 @@ private final class BridgeSession: StreamSession {
   private struct State {
     /// The power lease; `nil` before the start and after the end.
     var lease: Subscription?
-    /// `nil` until the client sends something.
+    /// The client's right to write; `nil` until the client sends something.
     var writer: BridgeWriter?
     var isOver = false
   }

@@ -52,7 +52,7 @@ final class ConditionLog: Sendable {
           return Line(priority: .warning, entry: entry)
         }
         if entry.condition.kind == .failed {
-          // `DeviceLog` has logged it when it began.
+          // `DeviceLog` logged the problem when it began.
           trouble.writtenAt = now
           return nil
         }

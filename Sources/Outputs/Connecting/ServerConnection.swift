@@ -25,7 +25,7 @@ struct ServerConnection: ~Copyable {
 
   private let descriptor: Int32
   private let poller: Poller
-  /// `nil` without TLS.
+  /// The TLS session; `nil` without TLS.
   private let tls: TLSSession?
 
   /// Connects to the first of the host's addresses that accepts the connection.
@@ -143,7 +143,7 @@ struct ServerConnection: ~Copyable {
     if let end = tls.endReason { throw end }
     let encrypted = try read(atMost: limit, or: signal)
     let received = Received(bytes: try tls.decrypt(encrypted), count: encrypted.count)
-    // A server may ask for new keys. One that asks and does not read is left.
+    // A server may ask for new keys. If it asks and does not read the answer, the connection ends.
     try write(tls.output(), within: .zero)
     return received
   }

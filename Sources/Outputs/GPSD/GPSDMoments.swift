@@ -29,8 +29,8 @@ final class GPSDMoments: Sendable {
     var attitudeTime = MonotonicUTCFilter()
     /// The time of the receiver's epoch at the previous state. Its values are not sent again.
     var lastEpoch: MonotonicInstant?
-    /// When the satellites were last sent before the other objects of their epoch. Until that happens, when satellites
-    /// first arrived.
+    /// When the satellites were last sent before the other objects of their epoch. Before the first such time, this is
+    /// when satellites first arrived.
     var lastLead: MonotonicInstant?
     var cycle = Cycle()
   }

@@ -38,7 +38,8 @@ struct GPSDStreams: Equatable {
     case receiver(Receiver)
   }
 
-  /// `nil` if the client receives no positions. Only a client that receives them is told when there are none.
+  /// The source of the client's positions; `nil` if the client receives none. Only a client that receives positions is
+  /// told when there are none.
   private(set) var positions: Positions?
   /// The streams, in the order in which they begin. The devices come first, so that the client receives a report of each
   /// device that wakes for it.

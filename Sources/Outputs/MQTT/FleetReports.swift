@@ -31,7 +31,8 @@ struct FleetReports {
       && refusals.insert(Refusal(topic: refusal.topic, reason: refusal.reason)).inserted
   }
 
-  /// Whether a health message, which names its run of a hub, shows for the first time that another hub has the same name.
+  /// Whether a health message shows for the first time that another hub has the same name. Each health message names
+  /// the run of the hub that sent it.
   mutating func isNewTwin(_ instance: String, ofRun run: String) -> Bool {
     if instance == run { hasHeardItself = true }
     guard instance != run, hasHeardItself, !hasSaidTwin else { return false }

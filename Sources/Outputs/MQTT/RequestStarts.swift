@@ -4,8 +4,8 @@ import MonotonicTime
 ///
 /// A device without a minimum time on or off follows its clients, so a viewer, or a hostile broker, that begins and
 /// ends a request again and again would switch its supply every few seconds. The first `most` starts in an hour are
-/// free, so that a glance costs only its own time. Each later one keeps its devices awake for `floor`. The devices
-/// therefore start at most 90 times an hour for viewers.
+/// free, so that a short look wakes the devices only for its own duration. Each later one keeps its devices awake for
+/// `floor`. The devices therefore start at most 90 times an hour for viewers.
 struct RequestStarts: Sendable {
   /// The number of starts in a `window` after which devices stay awake.
   static let most = 60

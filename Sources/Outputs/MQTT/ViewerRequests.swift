@@ -67,8 +67,8 @@ struct ViewerRequests {
   private var isConnected = false
   /// When the broker announced its end, since the last connection.
   private var brokerLeftAt: MonotonicInstant?
-  /// The requests that were withdrawn within the last `farewell`. If the broker shuts down, it may have withdrawn
-  /// them, and not their viewers.
+  /// The requests that were withdrawn within the last `farewell`. If the broker shuts down, it may have withdrawn them
+  /// itself, for viewers that are still there.
   private var takenBack: [TakenBack] = []
   private(set) var isOver = false
 

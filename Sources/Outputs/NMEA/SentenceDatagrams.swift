@@ -3,9 +3,9 @@ import Glibc
 import Guarding
 import Hub
 
-/// Sends sentences, or messages of GDL 90, to one target in UDP datagrams, none of which is cut within a sentence or
-/// message, unless that alone is longer than a datagram. Sending never waits. A datagram that the kernel does not
-/// accept at once is dropped and counted.
+/// Sends sentences, or messages of GDL 90, to one target in UDP datagrams. Each datagram contains complete sentences or
+/// messages, unless one of them alone is longer than a datagram. Sending never waits. A datagram that the kernel does
+/// not accept at once is dropped and counted.
 final class SentenceDatagrams: Sendable {
   private struct State {
     var descriptor: Int32 = -1

@@ -79,7 +79,7 @@ struct RecordingFeed: Sendable {
       .subscribe(as: holder, receiveValue: receive)
   }
 
-  /// Records the states and keeps the devices awake that they need; `nil` if the recording powers nothing.
+  /// Records the states, and keeps awake the devices that they need; `nil` if the recording powers nothing.
   private func followStates(for inbox: RecordInbox) -> Subscription? {
     let parts: Set<StatePart>
     switch demand {

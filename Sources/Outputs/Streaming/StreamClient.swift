@@ -6,8 +6,8 @@ import MonotonicTime
 /// No HTTP request reaches a session. A client that changes its leases repeatedly is served at a steady rate. While a
 /// client does not read its answers, the server does not read its requests. Other clients are served in the meantime.
 final class StreamClient {
-  /// How long the server waits for the first line of a client that need not send one, before it serves the client. A
-  /// browser sends its first line within this time, and must wake no device.
+  /// The server waits this long for the first line of a client that need not send one, and then serves it. A browser
+  /// sends its first line within this time, so the server recognises it before it wakes a device.
   static let hearing = Duration.milliseconds(250)
   /// How long a client may stay without ever sending a request, if its service needs one.
   static let silence = Duration.seconds(300)
@@ -37,8 +37,8 @@ final class StreamClient {
   private var rate: RequestRate
   /// Whether the client has ended its sending.
   private var hasEnded = false
-  /// Since when the session has been full, or has had the last bytes of a client that has ended its sending; `nil` if
-  /// neither.
+  /// The time since which the session has been full, or has had the last bytes of a client that has ended its sending;
+  /// `nil` if neither.
   private var fullSince: MonotonicInstant?
   /// Whether `fullSince` is less than `backlog` ago.
   private var isBacklogFresh = false
@@ -62,8 +62,8 @@ final class StreamClient {
   /// Whether the server should read from the client now.
   var isHeard: Bool { !hasEnded && (!isRecognised || pending.isEmpty && !isCongested) }
 
-  /// Whether a client that is not heard is removed as soon as it ends its sending. While the session is full, the bytes
-  /// before that end still count: a program may send a file to a slow receiver and end.
+  /// Whether a client that is not heard is removed as soon as it ends its sending. While the session is full, the
+  /// client stays, and its earlier bytes still count: a program may send a file to a slow receiver and end.
   var isDismissedAtEnd: Bool { !isBacklogFresh }
 
   /// Whether the client must not send more at present.

@@ -25,7 +25,7 @@ final class StreamConnection: Sendable {
     /// The rest of a partly written value. It is never dropped, because the client has its beginning.
     var partial: [UInt8] = []
     var queue: [Waiting] = []
-    /// Since when the client has read nothing while bytes wait for it; `nil` if no bytes wait.
+    /// The time since which the client has read nothing while bytes wait for it; `nil` if no bytes wait.
     var behindSince: MonotonicInstant?
     /// Whether the client was disconnected because it is too far behind.
     var isCut = false
