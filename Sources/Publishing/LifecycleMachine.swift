@@ -61,8 +61,8 @@ struct LifecycleMachine: Sendable {
 
   init(timing: LifecycleTiming) { self.timing = timing }
 
-  /// Returns until when the source must stay off, or `nil` if it may start now. `usual` is the instant that the
-  /// timing gives.
+  /// Returns the instant until which the source must stay off, or `nil` if it may start now. `usual` is the instant
+  /// that the timing gives.
   typealias OffEnd = (_ usual: MonotonicInstant?) -> MonotonicInstant?
 
   mutating func subscribed(_ now: MonotonicInstant, offEnd: OffEnd = { $0 }) -> Effect {

@@ -13,12 +13,12 @@ struct Navigator {
     filter = NavigationFilter(configuration)
   }
 
-  /// Takes an inertial sample in body axes. `time` is in seconds, on the same clock as that of the fixes.
+  /// Processes an inertial sample in body axes. `time` is in seconds, on the same clock as that of the fixes.
   mutating func update(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, time: Double) {
     filter.update(gyroscope: gyroscope, accelerometer: accelerometer, time: time)
   }
 
-  /// Takes a fix of the receiver, at the time for which it is valid. It may be late.
+  /// Processes a fix of the receiver, at the time for which it is valid. It may be late.
   mutating func update(
     latitudeDegrees: Double, longitudeDegrees: Double, altitude: Double, sigma: Double, velocity: SIMD3<Double>,
     time: Double

@@ -4,7 +4,7 @@ import Fusion
 struct Tilt {
   private var filter = OrientationFilter(interval: 0.01)
 
-  /// Takes a sample of a hundred a second, in body axes: forward, right, down.
+  /// Processes one sample of a hundred a second, in body axes: forward, right, down.
   ///
   /// - Parameters:
   ///   - gyroscope: rad/s
