@@ -48,8 +48,8 @@ struct BarometricHeight: Sendable {
   /// The height in the standard atmosphere, in metres, for a pressure in pascals.
   static func pressureAltitude(_ pascals: Double) -> Double { 44_330.77 * (1 - pow(pascals / 101_325, 0.190_263)) }
 
-  /// Takes a pressure. Returns whether the height uses it. It does not use a spike, a value that is not finite, or a
-  /// measurement that is not newer than the previous one.
+  /// Updates the height with a pressure. Returns whether the height uses it. It does not use a spike, a value that is
+  /// not finite, or a measurement that is not newer than the previous one.
   @discardableResult
   mutating func update(pressurePascals: Double, time: Double) -> Bool {
     let metres = BarometricHeight.pressureAltitude(pressurePascals)

@@ -72,7 +72,7 @@ public struct StateEstimator: Sendable {
     return (origin ?? MonotonicInstant(nanoseconds: 0)).advanced(by: .nanoseconds(nanoseconds))
   }
 
-  /// Takes an inertial measurement in body axes: the angular rate in rad/s, and the specific force in m/s².
+  /// Fuses an inertial measurement in body axes: the angular rate in rad/s, and the specific force in m/s².
   public mutating func update(
     gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, at: MonotonicInstant, from source: DeviceSet = .imu
   ) {
@@ -109,7 +109,7 @@ public struct StateEstimator: Sendable {
     return found
   }
 
-  /// Takes a magnetic field in body axes in microtesla, corrected for nearby iron.
+  /// Fuses a magnetic field in body axes in microtesla, corrected for nearby iron.
   public mutating func update(
     magneticField field: SIMD3<Double>, at: MonotonicInstant, from source: DeviceSet = .mag
   ) {
@@ -119,7 +119,7 @@ public struct StateEstimator: Sendable {
     fields.append((field, at))
   }
 
-  /// Takes a measurement of a barometer.
+  /// Fuses a measurement of a barometer.
   public mutating func update(air: FusedState.Air, at: MonotonicInstant, from source: DeviceSet = .baro) {
     guard air.pressurePascals.isFinite, at > state.air?.at ?? StateEstimator.longAgo else { return }
     // A spike is not the pressure of the air.
@@ -127,13 +127,13 @@ public struct StateEstimator: Sendable {
     state.air = Dated(air, at: at, source: source)
   }
 
-  /// Takes a measurement of a supply monitor. It is reported, not fused.
+  /// Stores a measurement of a supply monitor. The state reports it; it is not fused.
   public mutating func update(supply: FusedState.Supply, at: MonotonicInstant, from source: DeviceSet = .meter) {
     guard supply.watts.isFinite, at > state.supply?.at ?? StateEstimator.longAgo else { return }
     state.supply = Dated(supply, at: at, source: source)
   }
 
-  /// Takes a report of a receiver.
+  /// Fuses a report of a receiver.
   ///
   /// - Parameters:
   ///   - position: `nil` if the receiver has none

@@ -58,7 +58,7 @@ struct TurnDetector: Sendable {
   /// The supposed turn since the start of the observation, as a rotation vector.
   private var turned = SIMD3<Double>.zero
 
-  /// Takes one sample while the sensor appears to be at rest.
+  /// Processes one sample while the sensor appears to be at rest.
   ///
   /// - Parameters:
   ///   - rate: the mean of the gyroscope

@@ -28,7 +28,7 @@ public struct AccelerometerCalibrator: Sendable {
   /// The progress from 0 to 1.
   public var progress: Double { Double(6 - missing.count) / 6 }
 
-  /// Takes a sample.
+  /// Adds a sample to the calibration.
   ///
   /// - Parameters:
   ///   - gyroscope: rad/s

@@ -84,7 +84,7 @@ public struct GyroscopeCalibrator: Sendable {
     return angle * GyroscopeCalibrator.leastHorizontalField > GyroscopeCalibrator.provenChange
   }
 
-  /// Takes a magnetic field in microtesla, in axes fixed to the sensor. A repeated value proves nothing: a magnetometer
+  /// Adds a magnetic field in microtesla, in axes fixed to the sensor. A repeated value proves nothing: a magnetometer
   /// that works has noise, and one that is stuck shows the same field in a turn.
   public mutating func add(magnetometer: SIMD3<Double>) {
     guard magnetometer.isFinite, magnetometer != lastField else { return }
@@ -92,7 +92,7 @@ public struct GyroscopeCalibrator: Sendable {
     field.add(magnetometer)
   }
 
-  /// Takes a sample.
+  /// Adds a sample to the calibration.
   ///
   /// - Parameters:
   ///   - gyroscope: rad/s

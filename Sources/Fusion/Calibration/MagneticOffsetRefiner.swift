@@ -95,7 +95,7 @@ public struct MagneticOffsetRefiner: Sendable {
     self.inverse = inverse
   }
 
-  /// Takes a measurement.
+  /// Adds a measurement to the current lap.
   ///
   /// - Parameters:
   ///   - field: the raw field of the chip, microtesla

@@ -54,7 +54,7 @@ public struct MagnetometerCalibrator: Sendable {
       samples.map { ($0.x > middle.x ? 1 : 0) + ($0.y > middle.y ? 2 : 0) + ($0.z > middle.z ? 4 : 0) })
   }
 
-  /// Takes a sample, unless it is close to an earlier one.
+  /// Adds a sample, unless it is close to an earlier one.
   ///
   /// - Parameter field: the measured field in microtesla
   public mutating func add(_ field: SIMD3<Double>) {

@@ -28,7 +28,7 @@ public struct MountCalibrator: Sendable {
     (restCount > 0 ? 0.5 : 0) + 0.5 * min(1, pushAmount / MountCalibrator.neededPush)
   }
 
-  /// Takes a sample of the inertial sensor.
+  /// Adds a sample of the inertial sensor.
   ///
   /// - Parameters:
   ///   - gyroscope: the rate, rad/s
@@ -51,7 +51,7 @@ public struct MountCalibrator: Sendable {
     windowCount = 0
   }
 
-  /// Takes the receiver's speed over ground.
+  /// Adds the receiver's speed over ground.
   ///
   /// - Parameters:
   ///   - speed: m/s

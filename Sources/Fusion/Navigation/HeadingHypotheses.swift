@@ -57,7 +57,7 @@ struct HeadingHypotheses: Sendable {
     }
   }
 
-  /// Takes a fix. Returns the solution that has proved correct, if there is one.
+  /// Processes a fix. Returns the solution that has proved correct, if there is one.
   ///
   /// - Parameters:
   ///   - position, velocity: compute the observation of the fix for a solution

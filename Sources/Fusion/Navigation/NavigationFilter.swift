@@ -217,14 +217,14 @@ public struct NavigationFilter: Sendable {
 
   // MARK: Measurements
 
-  /// Takes an inertial sample.
+  /// Processes an inertial sample.
   ///
   /// - Parameters:
   ///   - gyroscope: rad/s
   ///   - accelerometer: specific force, m/s²
   ///   - magnetometer: microtesla; `nil` if this sample has none
-  ///   - now: seconds. A sample that is not newer than the previous one is ignored; one that is more than five
-  ///     seconds older restarts the filter
+  ///   - now: seconds. A sample that is not newer than the previous one is ignored; one that is more than five seconds
+  ///     older restarts the filter
   public mutating func update(
     gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, magnetometer: SIMD3<Double>? = nil, time now: Double
   ) {
@@ -325,7 +325,7 @@ public struct NavigationFilter: Sendable {
     remember(.zero, .zero, nil, false, nil)
   }
 
-  /// Takes a fix. A fix that is ahead of the inertial samples waits for them. A fix that is late is applied at its
+  /// Processes a fix. A fix that is ahead of the inertial samples waits for them. A fix that is late is applied at its
   /// own time.
   public mutating func update(_ fix: GNSSMeasurement) {
     if let last = pending.last ?? latest, last.time - fix.time > NavigationFilter.clockJump {

@@ -33,7 +33,7 @@ public struct InertialPlausibility: Sendable {
 
   public init() {}
 
-  /// Takes a sample. Returns whether it may be fused.
+  /// Checks a sample. Returns whether it may be fused.
   ///
   /// - Parameters:
   ///   - gyroscope: rad/s
@@ -166,7 +166,7 @@ public struct RepetitionDetector: Sendable {
       && run > max(RepetitionDetector.leastRun, RepetitionDetector.leastRatio * usualRun)
   }
 
-  /// Takes a sample. Returns whether the sensor is stuck.
+  /// Checks a sample. Returns whether the sensor is stuck.
   @inline(__always)
   public mutating func update(gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>) -> Bool {
     if let last, last.gyroscope == gyroscope, last.accelerometer == accelerometer {
