@@ -3,15 +3,15 @@ import Fusion
 import MonotonicTime
 import Publishing
 
-/// Takes the output of devices: the inputs of the fusion, and the receivers' own bytes.
+/// Records the output of devices: the inputs of the fusion, and the receivers' own bytes.
 ///
-/// Each method is called once, and returns a function that is called on the devices' threads, so that no sample needs
-/// a look-up of its device.
+/// Each method is called once, and returns a function that is called on the devices' threads, so that no sample needs a
+/// look-up of its device.
 public protocol HubRecorder {
-  /// Takes the output of a receiver.
+  /// Returns the function that records the output of a receiver.
   func sentences(of id: String) -> @Sendable (ReceivedBytes) -> Void
-  /// Takes each input of the fusion with its instant. Inputs may come slightly out of order; no two have the same
-  /// instant.
+  /// Returns the function that records each input of the fusion with its instant. Inputs may come slightly out of
+  /// order; no two have the same instant.
   ///
   /// - Parameter board: the board whose list gives the devices their places in inputs
   func inputs(on board: Board) -> @Sendable (FusionInput, MonotonicInstant) -> Void

@@ -143,7 +143,7 @@ public final class BatteryMonitor: Sendable {
 
   // MARK: Measuring
 
-  /// Takes a lease of the supply monitor.
+  /// Subscribes to the supply monitor.
   private func measure() {
     guard
       let (reader, number) = state.withLock({ state in

@@ -94,7 +94,7 @@ public struct BatteryPolicy: Sendable {
     return settings.criticalVolts != nil && rank == limits.count ? .critical : .low(limit: rank)
   }
 
-  /// Takes a sample.
+  /// Processes a sample.
   ///
   /// - Parameter isCharging: whether the current clearly flows into the battery
   public mutating func receive(volts: Double, isCharging: Bool, at now: MonotonicInstant) -> [Effect] {

@@ -42,7 +42,7 @@ final class HostTime: Sendable {
     self.systemError = systemError
   }
 
-  /// Takes a time from a receiver that knows it.
+  /// Stores the time from a receiver that knows it.
   func confirm(_ time: UTCTime, at: MonotonicInstant) {
     // The system time at that instant. `known` compares the clocks later.
     let system = systemTime() - (clock.now - at).inNanoseconds

@@ -29,7 +29,7 @@ struct TimeConfirmation {
   ///   have had a fix long before
   init(switchedOnAt: MonotonicInstant?) { self.switchedOnAt = switchedOnAt }
 
-  /// Takes an epoch's time.
+  /// Processes an epoch's time.
   ///
   /// - Parameter system: the system clock, nanoseconds since 1970
   /// - Returns: whether the time is confirmed

@@ -74,13 +74,13 @@ public final class DeviceHealth: Sendable {
     }
   }
 
-  /// Takes the counts of the receiver's output while it has no fix.
+  /// Records the counts of the receiver's output while it has no fix.
   func read(_ counters: ReceiverDecoder.Counters) {
     let now = clock.now
     state.withLock { $0.search?.search.read(counters, at: now) }
   }
 
-  /// Takes an epoch without a fix. A line that brings epochs works, so an earlier failure of it is over.
+  /// Records an epoch without a fix. A line that brings epochs works, so an earlier failure of it is over.
   func heard(_ observation: borrowing GNSSObservation) {
     let observation = copy observation
     state.withLock { state in

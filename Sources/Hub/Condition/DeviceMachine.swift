@@ -27,7 +27,7 @@ struct DeviceMachine: Sendable {
     idle.goBack(by: slept)
   }
 
-  /// Takes a change of the supply.
+  /// Handles a change of the supply.
   mutating func take(_ supply: PowerRail.Supply) {
     status.take(supply)
     if !supply.isOn { idle.lostSupply() }

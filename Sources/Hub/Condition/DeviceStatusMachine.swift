@@ -90,7 +90,7 @@ struct DeviceStatusMachine: Sendable {
     return run.requiredSince != nil
   }
 
-  /// Takes a change of the supply.
+  /// Handles a change of the supply.
   mutating func take(_ supply: PowerRail.Supply) {
     let others = (supply.users + supply.sleepers).filter { $0 != status.id }
     let isForSleep = supply.sleepers.contains(status.id)
@@ -103,7 +103,7 @@ struct DeviceStatusMachine: Sendable {
       problem: supply.isOn ? supply.problem.map { "its supply could not be switched off: \($0)" } : nil)
   }
 
-  /// Takes the activity of the device's lazy publisher.
+  /// Stores the activity of the device's lazy publisher.
   mutating func take(_ activity: SourceActivity) { self.activity = activity }
 
   /// Sets the current while the device waits for motion without other holders; `nil` if it stops waiting.

@@ -65,7 +65,7 @@ struct FenceRule: Sendable {
     return schedule
   }
 
-  /// Takes the requested fix, or `nil` if it did not come.
+  /// Processes the requested fix; `nil` if it did not come.
   ///
   /// - Returns: the event, if any
   mutating func receive(_ fix: FenceFix?, at now: MonotonicInstant) -> FenceStatus.Event? {

@@ -95,7 +95,7 @@ public struct Fuser: Sendable {
   /// Whether the last position of a receiver repeated the previous one bit for bit while the inertial sensors moved.
   public var isRepetition: Bool { estimator.isRepetition }
 
-  /// Takes the next input. Inputs outside of a run change nothing.
+  /// Processes the next input. Inputs outside of a run change nothing.
   ///
   /// - Parameter instant: later than that of the previous input
   /// - Returns: the state at that instant; `nil` if the input causes none. The end of a run returns a state in the mode

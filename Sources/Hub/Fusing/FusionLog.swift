@@ -51,7 +51,7 @@ public final class FusionLog: Sendable {
       self.monitors = monitors
     }
 
-    /// Takes the devices of the next board. A finding about a device that is fused as before stays until an input
+    /// Switches to the devices of the next board. A finding about a device that is fused as before stays until an input
     /// withdraws it.
     ///
     /// - Returns: the findings to withdraw at once, because their devices are not fused any more
@@ -153,7 +153,7 @@ public final class FusionLog: Sendable {
     for finding in withdrawn { finding.report() }
   }
 
-  /// Takes inputs again. If a client wants states and the run has ended, another one begins.
+  /// Accepts inputs again. If a client wants states and the run has ended, another one begins.
   ///
   /// - Returns: whether a run has begun
   func resume() -> Bool {
@@ -204,7 +204,7 @@ public final class FusionLog: Sendable {
     if let pending { finish(pending, .end) }
   }
 
-  /// Takes the next input of a device.
+  /// Processes the next input of a device.
   ///
   /// - Parameters:
   ///   - instant: when the input was read; the input gets a later instant if another input already has this or a later
@@ -227,7 +227,7 @@ public final class FusionLog: Sendable {
     return apply(input, &state)
   }
 
-  /// Takes an input of a recording at a known instant, which must be later than that of the previous input.
+  /// Processes an input of a recording at a known instant, which must be later than that of the previous input.
   public func apply(_ input: FusionInput, at instant: MonotonicInstant) {
     let pending = state.withLock { state in
       state.at = instant

@@ -87,7 +87,7 @@ struct DeviceIdleTimeout: Sendable {
     return usual
   }
 
-  /// Takes a change or cancellation of the next scheduled wake, or a new setting of the owner.
+  /// Handles a change or cancellation of the next scheduled wake, or a new setting of the owner.
   ///
   /// - Returns: the idle timeout from now on; `nil` if it does not change
   mutating func reconsidered(

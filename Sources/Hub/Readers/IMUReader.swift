@@ -96,7 +96,7 @@ extension DeviceReader where Sample == IMUBatch {
 }
 
 extension RepetitionDetector {
-  /// Takes a batch.
+  /// Checks a batch.
   ///
   /// - Returns: whether its last sample repeats the previous ones
   fileprivate mutating func isStuck(after batch: borrowing IMUBatch) -> Bool {

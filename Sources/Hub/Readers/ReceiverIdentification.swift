@@ -14,7 +14,7 @@ final class ReceiverIdentification: Sendable {
 
   var present: Property<ReceiverIdentity?> { property.readOnly }
 
-  /// Takes the receiver's answer to a request for its identity; `nil` if it did not answer, or was replaced.
+  /// Processes the receiver's answer to a request for its identity; `nil` if it did not answer, or was replaced.
   func answered(_ identity: ReceiverIdentity?) {
     change { known in
       // An answer that contradicts the earlier output comes from another receiver.
@@ -23,7 +23,7 @@ final class ReceiverIdentification: Sendable {
     }
   }
 
-  /// Takes further regular output.
+  /// Processes further regular output.
   func heard(_ speech: ReceiverIdentity.Speech) {
     guard speech.driver != nil, known.withLock({ $0.heard != speech }) else { return }
     change { $0.heard = speech }

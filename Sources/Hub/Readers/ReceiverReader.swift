@@ -12,7 +12,6 @@ public final class ReceiverReader: Sendable {
   public let speed: Property<BaudRate?>
   /// The receiver's identity; `nil` if it has sent only sentences and has not answered a request for its identity.
   public let identity: Property<ReceiverIdentity?>
-  /// The corrections for the receiver.
   public let corrections: ReceiverCorrections
   /// The fusion's doubt about the receiver's position, while the receiver repeats one position although the inertial
   /// sensors measure motion.

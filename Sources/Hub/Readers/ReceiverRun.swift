@@ -49,7 +49,7 @@ struct ReceiverRun: Sendable {
     monitor.setWarning(about: .values, nil)
   }
 
-  /// Takes an observation.
+  /// Processes an observation.
   ///
   /// - Returns: the observation with the known facts about its time
   mutating func take(_ observation: borrowing GNSSObservation) -> GNSSObservation {
@@ -82,7 +82,7 @@ struct ReceiverRun: Sendable {
     return observation
   }
 
-  /// Takes the counts of the receiver's output, which also come while its bytes form no epochs any more.
+  /// Checks the counts of the receiver's output. They also come while its bytes form no epochs any more.
   ///
   /// - Parameter counters: the counts of this run
   mutating func look(_ counters: ReceiverDecoder.Counters) {

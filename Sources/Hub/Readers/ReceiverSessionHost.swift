@@ -25,7 +25,7 @@ final class ReceiverSessionHost: ReceiverSessionDelegate {
     before = counters.present
   }
 
-  /// Takes the counts of this run.
+  /// Publishes the counts of this run.
   func look(_ counters: ReceiverDecoder.Counters) {
     self.counters.present = before + counters
     run.look(counters)

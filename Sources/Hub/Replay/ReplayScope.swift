@@ -1,6 +1,6 @@
 import Guarding
 
-/// Takes the messages of a recorded device while its supply was on.
+/// Receives the messages of a recorded device from the time while its supply was on.
 protocol ReplayRun<Message>: AnyObject, Sendable {
   associatedtype Message
   func take(_ message: Message)

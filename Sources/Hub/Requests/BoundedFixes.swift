@@ -32,7 +32,6 @@ private final class BoundedFixes: Sendable {
     var bound: ErrorBound
     /// The lease of the devices for dead reckoning.
     var lease: Subscription?
-    /// The subscription to the states.
     var states: Subscription?
     /// When the last state was checked.
     var lookedAt: MonotonicInstant?
@@ -118,7 +117,7 @@ private final class BoundedFixes: Sendable {
     }
   }
 
-  /// Takes a state, which comes from a fix or from dead reckoning.
+  /// Checks a state, which comes from a fix or from dead reckoning.
   private func look(at present: FusedState) {
     guard present.mode == .deadReckoning, state.withLock({ isDue($0, present.at) }),
       let estimate = ErrorBound.Estimate(present, isStill: false)

@@ -37,7 +37,7 @@ struct ClientMotion: Sendable {
     return subscription
   }
 
-  /// Takes a report of the present subscription.
+  /// Handles a report of the present subscription.
   ///
   /// - Returns: whether the board starts moving after it stood still
   mutating func receive(_ report: MotionState) -> Bool {

@@ -31,8 +31,8 @@ struct FixClient: Sendable {
   /// Forgets the fixes after the machine was suspended.
   mutating func resume() { (kept, last) = (nil, nil) }
 
-  /// Decides until when the client needs no new fix, because the board has not moved or because the last known fix is
-  /// fresh enough.
+  /// Decides the time until which the client needs no new fix, because the board has not moved or because the last
+  /// known fix is fresh enough.
   ///
   /// - Parameters:
   ///   - schedule: the request as the plan has it

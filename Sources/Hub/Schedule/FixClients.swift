@@ -95,7 +95,7 @@ struct FixClients: Sendable {
     return lastFixAt != fix
   }
 
-  /// Takes a fix while devices are awake.
+  /// Processes a fix while devices are awake.
   ///
   /// - Parameters:
   ///   - fix: the time of the fix
@@ -192,7 +192,7 @@ struct FixClients: Sendable {
     if clients[id]?.motion.hold(subscription, as: watch) != true { unwatched.append(subscription) }
   }
 
-  /// Takes a report of a motion detector. A board that starts moving after it stood still gets a new fix at once.
+  /// Handles a report of a motion detector. A board that starts moving after it stood still gets a new fix at once.
   ///
   /// - Returns: `false` if the subscription has ended
   mutating func receive(_ report: MotionState, for id: ID, by watch: Int, at now: MonotonicInstant) -> Bool {

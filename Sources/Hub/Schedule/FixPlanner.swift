@@ -170,7 +170,7 @@ final class FixPlanner: Sendable {
     }
   }
 
-  /// Takes a report of a motion detector.
+  /// Handles a report of a motion detector.
   private func receive(_ report: MotionState, for id: ID, by watch: Int) {
     update { state in
       if state.clients.receive(report, for: id, by: watch, at: clock.now) { advance(&state) }

@@ -81,7 +81,8 @@ package struct SchedulePlan: Sendable {
   /// monotonic clock plus the time for which the machine was suspended. Without the difference, a fix would come early
   /// after each sleep of the machine.
   private var offset = Duration.zero
-  /// The due time of a fix for which the machine was woken. New clients whose interval it suits get their first fix then.
+  /// The due time of a fix for which the machine was woken. New clients whose interval it suits get their first fix at
+  /// that time.
   private var takenUp: MonotonicInstant?
 
   package init() {}
@@ -190,7 +191,7 @@ package struct SchedulePlan: Sendable {
     }
   }
 
-  /// Takes a fix while devices are awake.
+  /// Processes a fix while devices are awake.
   ///
   /// - Parameters:
   ///   - fix: the time of the fix
