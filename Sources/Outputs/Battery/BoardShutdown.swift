@@ -15,7 +15,7 @@ public struct ShutdownRefusal: Error, Equatable, CustomStringConvertible {
   public var reason: String
   /// The next step; `nil` if there is none.
   public var nextStep: String?
-  /// Whether no answer came, so that the machine may shut down nevertheless.
+  /// Whether no answer came, so that the machine may still shut down.
   public var isUnanswered: Bool
 
   public init(reason: String, nextStep: String? = nil, isUnanswered: Bool = false) {

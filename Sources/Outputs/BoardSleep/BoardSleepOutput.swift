@@ -116,7 +116,7 @@ public final class BoardSleepOutput: Service {
   public func begin() {
     var memory = file?.content ?? BoardSleepMemory()
     guard let settings = host.hub.board.sleep else {
-      // A later board file may have the section. The totals continue then.
+      // A later board file may have the section again, so the totals are kept.
       memory.sleep = nil
       let kept = memory
       return state.withLock { $0.memory = kept }

@@ -72,7 +72,7 @@ public final class BackgroundCalibration: Sendable {
     return true
   }
 
-  /// Takes a sample. Runs on the reader's thread.
+  /// Processes a sample. Runs on the reader's thread.
   private func take(_ sample: MagnetometerSample, of id: String) {
     let result = state.withLock { state -> MagneticOffsetRefiner.Result? in
       guard

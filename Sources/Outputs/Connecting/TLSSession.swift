@@ -34,7 +34,7 @@ final class TLSSession {
   /// section 3).
   static func certifiedName(of host: String) -> String { host.hasSuffix(".") ? String(host.dropLast()) : host }
 
-  /// Takes encrypted bytes from the server.
+  /// Passes encrypted bytes from the server to libssl.
   func put(_ bytes: [UInt8]) throws(CasterError) {
     if bytes.isEmpty { return }
     guard bytes.withUnsafeBytes({ ctls_put(session, $0.baseAddress, $0.count) }) else {
@@ -77,7 +77,7 @@ final class TLSSession {
     guard bytes.withUnsafeBytes({ ctls_write(session, $0.baseAddress, $0.count) }) else { throw .closed }
   }
 
-  /// Takes encrypted bytes from the server, and returns the content of all records that are complete.
+  /// Decrypts bytes from the server. Returns the content of all records that are complete.
   func decrypt(_ encrypted: [UInt8]) throws(CasterError) -> [UInt8] {
     try put(encrypted)
     var all: [UInt8] = []

@@ -26,7 +26,7 @@ struct CasterAnswer {
   /// The kind of the body; `nil` until the head is complete.
   var body: Body? { stage == .body ? isTable ? .sourceTable : .corrections : nil }
 
-  /// Takes received bytes, and passes on the bytes of the body.
+  /// Parses received bytes, and passes on the bytes of the body.
   mutating func take(_ bytes: ArraySlice<UInt8>, _ receive: (ArraySlice<UInt8>) -> Void) throws(CasterError) {
     var rest = bytes
     while stage != .body, !rest.isEmpty {
@@ -145,7 +145,7 @@ struct ChunkedBody {
     if case .over = stage { true } else { false }
   }
 
-  /// Takes received bytes, and passes on the contents of the chunks.
+  /// Parses received bytes, and passes on the contents of the chunks.
   mutating func take(_ bytes: ArraySlice<UInt8>, _ receive: (ArraySlice<UInt8>) -> Void) throws(CasterError) {
     var rest = bytes
     while let byte = rest.first {

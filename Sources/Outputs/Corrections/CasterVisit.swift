@@ -55,7 +55,7 @@ struct CasterVisit {
   /// The receiver's position as a sentence; `nil` while it is unknown.
   let position: () -> String?
 
-  /// Takes corrections until a stop request or an error.
+  /// Receives corrections until a stop request or an error.
   ///
   /// - Returns: the reason of the end
   func run(_ receive: (Event) -> Void) -> CasterError {

@@ -94,7 +94,7 @@ public struct FleetHub: Sendable {
   public var page: String? { health?.page.flatMap { TileOrigin(of: $0) == nil ? nil : $0 } }
   public var last: FusedState? { reports[.last].flatMap { StateReport.read($0) } }
 
-  /// Takes a report.
+  /// Stores a report.
   ///
   /// - Parameters:
   ///   - kind: the last level of the topic
@@ -158,7 +158,7 @@ public struct FleetListing: Sendable {
     ([FleetHub.status] + FleetHub.Report.allCases.map(\.rawValue)).map { "\(topic)/\(hub ?? "+")/\($0)" }
   }
 
-  /// Takes a message of the broker.
+  /// Processes a message of the broker.
   ///
   /// - Returns: the name of the hub that the message changes; `nil` if it changes none
   @discardableResult

@@ -11,7 +11,7 @@ public struct GPSDDecoder: ~Copyable {
 
   public init() {}
 
-  /// Takes the next bytes, which may be cut anywhere.
+  /// Decodes the next bytes, which may be cut anywhere.
   public mutating func decode(_ bytes: UnsafeBufferPointer<UInt8>) {
     framer.push(bytes) { frame in
       let outcome =

@@ -16,7 +16,7 @@ struct GPSDRequests {
   /// The scan of an incomplete object. It looks at each byte once, even if the bytes arrive in small pieces.
   private var scan: ObjectScan?
 
-  /// Takes the next bytes; returns the requests that they complete.
+  /// Adds the next bytes. Returns the requests that they complete.
   mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Request] {
     pending += bytes
     let isLineEnd = bytes.last == UInt8(ascii: "\n")

@@ -39,8 +39,8 @@ struct ConnectionPatience {
   private var isBeingAsked = false
   /// When the last piece of a request arrived, or when a check found that all bytes that had waited were sent.
   private var quietSince: NIODeadline
-  /// The number of bytes that the client had taken at the last check, and since when it has not grown; `nil` if no
-  /// bytes waited then.
+  /// The number of bytes that the client had taken at the last check, and the time since which this number has not
+  /// grown; `nil` if no bytes waited at that check.
   private var stuck: (takenCount: Int, since: NIODeadline)?
 
   init(_ limits: Limits, at now: NIODeadline) {
@@ -48,14 +48,14 @@ struct ConnectionPatience {
     quietSince = now
   }
 
-  /// Notes that a piece of a request has arrived.
+  /// Records that a piece of a request has arrived.
   mutating func heard(isHead: Bool, isEnd: Bool, at now: NIODeadline) {
     if isHead { requestCount += 1 }
     isBeingAsked = !isEnd
     quietSince = now
   }
 
-  /// Notes that the last piece of an answer has been written. It may still take long until it is sent.
+  /// Records that the last piece of an answer has been written. It may still take long until it is sent.
   mutating func answered() { requestCount -= 1 }
 
   /// Decides about the connection. Call this at the time that the previous verdict names, and whenever bytes begin to

@@ -82,7 +82,7 @@ final class HTTPConnections: Sendable {
   /// Counts a client that tried to connect without permission.
   func refused() { traffic.clientRefused() }
 
-  /// Notes that a request has arrived on a connection.
+  /// Records that a request has arrived on a connection.
   func asked(_ channel: any Channel) {
     state.withLock { state in
       state.asked += 1
@@ -90,7 +90,7 @@ final class HTTPConnections: Sendable {
     }
   }
 
-  /// Notes whether a connection's present answer is an event stream, or one that waits for a value.
+  /// Records whether a connection's present answer is an event stream, or one that waits for a value.
   func streams(_ channel: any Channel, _ isStream: Bool) {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream = isStream }
   }

@@ -47,7 +47,7 @@ struct HookAlarms: Sendable {
 
   /// The troubles whose beginning was reported, but not yet their end.
   private(set) var raised: Set<Key>
-  /// For each condition that differs from the last report, since when it differs.
+  /// For each condition that differs from the last report, the time since which it has differed.
   private var otherwiseSince: [Key: MonotonicInstant] = [:]
 
   init(raised: Set<Key> = []) { self.raised = raised }
@@ -79,7 +79,7 @@ struct HookAlarms: Sendable {
     return (changes, next)
   }
 
-  /// Takes the status of a fence after an event, without waiting for `patience`. A board that is outside when the
+  /// Processes the status of a fence after an event, without waiting for `patience`. A board that is outside when the
   /// watch begins counts as one that has left, so that its return has a beginning.
   ///
   /// - Returns: the changes to report

@@ -197,7 +197,7 @@ public final class HookOutput: Service {
     if let next { alarm.set(at: next) { [weak self] in self?.look(at: monitors, alarm) } }
   }
 
-  /// Takes the status of a fence. Runs on the thread that delivers the fix.
+  /// Handles the status of a fence. Runs on the thread that delivers the fix.
   private func heard(_ status: FenceStatus) {
     guard let event = status.event else { return }
     // Events count even while there is no hook. A later hook would otherwise miss the next beginning.
@@ -214,7 +214,7 @@ public final class HookOutput: Service {
     }
   }
 
-  /// Takes the notice that the board is about to shut down or sleep, or no longer is. Calls back once each hook has
+  /// Handles the notice that the board is about to shut down or sleep, or no longer is. Calls back once each hook has
   /// tried to deliver it.
   private func heard(_ notice: BoardShutdownNotice) {
     let mustTell = state.withLock { $0.isLoaded && $0.alarms.mark(notice.event, notice.isBegin, of: notice.device) }

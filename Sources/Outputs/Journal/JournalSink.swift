@@ -3,8 +3,8 @@ import Glibc
 import Guarding
 import Publishing
 
-/// Takes log lines and passes them to a writer. Under systemd they go to the journal with their fields, otherwise to
-/// standard error as readable lines.
+/// Passes log lines to a writer. Under systemd they go to the journal with their fields, otherwise to standard error as
+/// readable lines.
 ///
 /// Callers never wait. Unwritten lines are kept, up to the limits of `LogQueue`. If lines were lost, a line reports
 /// their number once writing works again.

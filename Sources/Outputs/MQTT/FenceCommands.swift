@@ -92,10 +92,10 @@ final class FenceCommands: Sendable {
     self.send = send
   }
 
-  /// Takes a viewer's command. Does not wait.
+  /// Handles a viewer's command. Does not wait.
   ///
-  /// - Parameter isRepeated: whether the broker kept the command. Such a command may be old, and is ignored: otherwise a
-  ///   fence that was removed in the meantime would come back with each connection
+  /// - Parameter isRepeated: whether the broker kept the command. Such a command may be old, and is ignored: otherwise
+  ///   a fence that was removed in the meantime would come back with each connection
   func receive(_ payload: [UInt8], isRepeated: Bool, from viewer: String) {
     // An empty message only removes a retained one.
     if payload.isEmpty { return }

@@ -122,7 +122,7 @@ final class FleetSession: Sendable {
     announcement.follow(hub)
   }
 
-  /// Takes an event. Runs on the connection's thread.
+  /// Handles an event. Runs on the connection's thread.
   private func receive(_ event: MQTTConnection.Event) {
     switch event {
     case .connected:
@@ -232,7 +232,7 @@ final class FleetSession: Sendable {
     )
   }
 
-  /// Takes a health message at the hub's own topic. After the messages of the previous run, the broker also sends the
+  /// Handles a health message at the hub's own topic. After the messages of the previous run, the broker also sends the
   /// hub its own message. A message of another run after that comes from another hub.
   private func heard(_ health: [UInt8]) {
     guard let instance = FleetInstance.read(health) else { return }

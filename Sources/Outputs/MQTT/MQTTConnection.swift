@@ -140,7 +140,7 @@ public final class MQTTConnection: Sendable {
     }
   }
 
-  /// Takes the broker's answer to a subscription.
+  /// Handles the broker's answer to a subscription.
   ///
   /// - Returns: whether an answer was outstanding
   func subscribed() -> Bool {

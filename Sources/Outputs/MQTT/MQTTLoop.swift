@@ -174,7 +174,7 @@ final class MQTTLoop {
 }
 
 extension MQTTLoop {
-  /// Takes a report. It must tolerate any report: see `BrokerReport`.
+  /// Handles a report. This method must tolerate any report: see `BrokerReport`.
   private func take(_ report: BrokerReport) {
     // The connection is over already.
     guard refusal == nil else { return }

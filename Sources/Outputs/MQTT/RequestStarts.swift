@@ -16,7 +16,7 @@ struct RequestStarts: Sendable {
   /// The times of the free starts.
   private var starts: [MonotonicInstant] = []
 
-  /// Notes that a request may start a device.
+  /// Records that a request may start a device.
   ///
   /// - Returns: whether the device must stay awake for `floor`
   mutating func note(at now: MonotonicInstant) -> Bool {

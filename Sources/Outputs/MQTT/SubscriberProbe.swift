@@ -74,7 +74,7 @@ final class SubscriberProbe: Sendable {
     alarm.cancel()
   }
 
-  /// Takes the broker's answer about a topic.
+  /// Handles the broker's answer about a topic.
   func answered(_ topic: String, hasSubscribers: Bool) {
     if topic == topics.states {
       guard hasSubscribers else { return interests.end(key) }

@@ -68,7 +68,7 @@ final class ViewerLeases: Sendable {
   /// The present viewers, now and after each change.
   var audience: Property<Audience> { latestAudience.readOnly }
 
-  /// Takes a viewer's request.
+  /// Handles a viewer's request.
   ///
   /// - Parameters:
   ///   - expirySeconds: the time after which the broker forgets the request

@@ -50,7 +50,7 @@ struct ViewerRequests {
     var isTakenBack = false
   }
 
-  /// Keeps devices awake that viewers have started too often.
+  /// A lease that keeps awake the devices that viewers have started too often.
   struct Floor {
     var parts: Set<StatePart>
     var end: MonotonicInstant
@@ -188,7 +188,7 @@ struct ViewerRequests {
 
   // MARK: The broker
 
-  /// Notes that a request was withdrawn. Returns whether its viewer has withdrawn it, and not a broker that shuts down.
+  /// Records that a request was withdrawn. Returns whether its viewer has withdrawn it, and not a broker that shuts down.
   mutating func takeBack(_ key: ViewerRequest.Key, at now: MonotonicInstant) -> Bool {
     guard let entry = entries[key] else { return true }
     if let at = brokerLeftAt, now - at < ViewerLeases.grace {
@@ -205,7 +205,7 @@ struct ViewerRequests {
   /// Marks a request as withdrawn by a broker that shuts down.
   mutating func markTakenBack(_ key: ViewerRequest.Key) { entries[key]?.isTakenBack = true }
 
-  /// Notes a new connection, after which viewers confirm their requests. Returns whether the broker had announced its
+  /// Records a new connection, after which viewers confirm their requests. Returns whether the broker had announced its
   /// end before.
   mutating func connected() -> Bool {
     isConnected = true
@@ -215,7 +215,7 @@ struct ViewerRequests {
     return brokerLeftAt != nil
   }
 
-  /// Notes that the broker shuts down. Returns the requests that it has withdrawn, or `nil` if this was noted before.
+  /// Records that the broker shuts down. Returns the requests that it has withdrawn, or `nil` if this was recorded before.
   mutating func brokerLeaves(at now: MonotonicInstant) -> [TakenBack]? {
     // A broker shuts down only once. Without this check, repeated announcements would keep all viewers for ever.
     guard brokerLeftAt == nil else { return nil }
@@ -224,7 +224,7 @@ struct ViewerRequests {
     return takenBack.filter { now - $0.at <= ViewerLeases.farewell && entries[$0.key] == nil }
   }
 
-  /// Notes the end of the connection. Returns whether there was one.
+  /// Records the end of the connection. Returns whether there was one.
   mutating func disconnected() -> Bool {
     defer { isConnected = false }
     return isConnected

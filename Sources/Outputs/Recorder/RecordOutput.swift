@@ -132,7 +132,7 @@ private final class RecordSession: StreamSession {
     }
   }
 
-  /// Takes bytes, and returns the request once it is complete.
+  /// Adds bytes to the request, and returns the request once it is complete.
   private static func take(_ bytes: UnsafeBufferPointer<UInt8>, _ state: inout State) -> [UInt8]? {
     guard !state.hasAsked else { return nil }
     state.pending += bytes

@@ -11,7 +11,7 @@ struct EpochRate {
   private var lastEpoch: MonotonicInstant?
   private var lastReport: MonotonicInstant?
 
-  /// Takes the next state.
+  /// Checks the next state.
   ///
   /// - Returns: whether to report it
   mutating func take(_ state: FusedState) -> Bool {

@@ -6,7 +6,7 @@ import NMEA
 struct MonotonicFilter: Equatable, Sendable {
   private var last: MonotonicInstant?
 
-  /// Takes the instant of a value.
+  /// Checks the instant of a value.
   ///
   /// - Returns: whether it is later than all earlier ones
   mutating func take(_ instant: MonotonicInstant) -> Bool {
@@ -25,7 +25,7 @@ struct MonotonicUTCFilter {
   private var lastMilliseconds: Int64?
   private var newest = MonotonicFilter()
 
-  /// Takes a time in the precision in which it is printed. A value without a time is always accepted.
+  /// Checks a time in the precision in which it is printed. A value without a time is always accepted.
   ///
   /// - Returns: whether an object with this time may be sent
   mutating func take(_ time: UTCTime?) -> Bool {
@@ -38,7 +38,7 @@ struct MonotonicUTCFilter {
     return true
   }
 
-  /// Takes the time of a value that may have arrived out of order. A value whose instant is not later than that of the
+  /// Checks the time of a value that may have arrived out of order. A value whose instant is not later than that of the
   /// previous one is outdated. It is rejected even if its time looks as if the clock was set back.
   mutating func take(_ time: UTCTime?, of instant: MonotonicInstant) -> Bool { newest.take(instant) && take(time) }
 }

@@ -56,7 +56,7 @@ struct StateRequests {
     }
   }
 
-  /// Takes the next bytes.
+  /// Adds the next bytes.
   ///
   /// - Returns: the requests of the lines that they complete
   mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Line] {

@@ -80,7 +80,7 @@ final class StreamClient {
     return earliest
   }
 
-  /// Takes the client's bytes. `proceed` passes them on.
+  /// Stores the client's bytes until `proceed` passes them on.
   ///
   /// - Returns: whether the client may stay
   func receive(_ bytes: some Collection<UInt8>, now: MonotonicInstant) -> Bool {
@@ -113,7 +113,7 @@ final class StreamClient {
     return !hasEnded || isBacklogFresh
   }
 
-  /// Notes that the client has ended its sending.
+  /// Records that the client has ended its sending.
   ///
   /// - Returns: whether the client stays until its last bytes are used
   func endOfInput() -> Bool {

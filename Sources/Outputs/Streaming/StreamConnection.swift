@@ -180,7 +180,7 @@ protocol StreamSession: AnyObject, Sendable {
   var isFull: Bool { get }
   /// Whether bytes of the client wait to be used, so that a client that has ended its sending stays.
   var hasWaiting: Bool { get }
-  /// Takes a client's bytes.
+  /// Handles a client's bytes.
   func receive(_ bytes: UnsafeBufferPointer<UInt8>)
   /// Ends every lease after the connection is over.
   func end()
