@@ -281,8 +281,8 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     return takeRole(&state) || mustWait(state)
   }
 
-  // Not inlined, like `deliverNext`: values may be large, and a call that does not use the queue should not reserve
-  // stack space for copies.
+  // This is not inlined, like `deliverNext`: values may be large, and a call that does not use the queue should not
+  // reserve stack space for copies.
   @inline(never)
   private func append(_ value: Output, _ state: inout State) {
     state.queue.append(.value(value, state.receivers))

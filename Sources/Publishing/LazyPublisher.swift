@@ -298,7 +298,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     if let stopped { stop(stopped) }
   }
 
-  /// Called without the lock, because a clock may fire immediately. The machine recognizes an outdated timer by its
+  /// Call this without the lock, because a clock may fire immediately. The machine recognizes an outdated timer by its
   /// number.
   private func schedule(_ timer: Int, at deadline: MonotonicInstant) {
     let scheduled = clock.schedule(at: deadline) { [self] in timerFired(timer) }
