@@ -52,7 +52,7 @@ extension Board {
     var shared = devices
     let monitors = devices.filter { $0.kind == .supplyMonitor }.map(\.id)
     let known = Set(monitors)
-    // For each switch, the first device that names a monitor.
+    // The first device that names a monitor, for each switch.
     var ofSwitch: [Board.Power.Switch: (device: String, monitor: String)] = [:]
     for (index, device) in devices.enumerated() {
       let power = device.power

@@ -219,7 +219,7 @@ extension BoardSleepPolicy.Stay: CustomStringConvertible {
     case .needed(let needs): needs.joined(separator: ", ")
     case .idle: "nothing needs the board; it sleeps after its idle time"
     case .fixTooSoon(let fix, let least):
-      "the next fix, for \(fix.holder), is due in less than the \(least.short) s that a sleep takes at least"
+      "the next fix, for \(fix.holder), is due in less than \(least.short) s, which is too soon for a sleep"
     case .noFixLater:
       "no fix is due later, so nothing would wake it: add 'requests', or set 'sleep.withoutEnd'"
     case .refused(let reason): reason

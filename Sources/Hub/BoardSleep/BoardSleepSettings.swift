@@ -107,7 +107,7 @@ extension BoardSleepSettings: CustomStringConvertible {
     let names = Keeper.allCases.filter(keepers.contains).map { $0 == .users ? "users" : "clients of \($0.rawValue)" }
     if !names.isEmpty { parts.append("\(names.joined(separator: ", ")) keep it awake") }
     if afterStart > .zero {
-      parts.append("after a start for another reason than the alarm it stays awake for \(afterStart.inSeconds.short) s")
+      parts.append("if something other than the alarm starts it, it stays awake for \(afterStart.inSeconds.short) s")
     }
     return "sleep: " + parts.joined(separator: "; ")
   }

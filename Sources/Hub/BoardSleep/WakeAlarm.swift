@@ -33,7 +33,7 @@ public struct WakeAlarm: Equatable, Sendable {
   public func problem(clock: Int64, readBack: Int64?, least: Int64) -> String? {
     guard let readBack else { return "the alarm of the real-time clock was set, but is off" }
     guard abs(readBack - instant) <= WakeAlarm.tolerance else {
-      return "the alarm of the real-time clock was set, but reads as one that is \(readBack - instant) s away from it"
+      return "the alarm of the real-time clock was set, but the clock reports one \(readBack - instant) s away from it"
     }
     guard instant > clock else { return "the alarm would be in the past by the real-time clock" }
     guard instant - clock >= least else {

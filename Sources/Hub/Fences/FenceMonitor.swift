@@ -15,7 +15,7 @@ public final class FenceMonitor: Sendable {
   private let clock: any MonotonicTimeSource
   private let schedule: MutableProperty<Schedule>
   private let state: Guarded<State>
-  /// Set to the instant at which the next fix is late.
+  /// The alarm for the instant at which the next fix is late.
   private let alarm: Alarm
   private let report: @Sendable (FenceStatus) -> Void
   private let lifetime = Lifetime()
@@ -97,7 +97,7 @@ public final class FenceMonitor: Sendable {
   }
 
   private func setAlarm() {
-    // Set outside the lock, because `look()`, which takes the lock, may run at once.
+    // The alarm is set outside the lock, because `look()`, which takes the lock, may run at once.
     alarm.set(asking: { state.withLock { $0.isOver ? nil : $0.rule.blindAt } }) { [weak self] in self?.look() }
   }
 }

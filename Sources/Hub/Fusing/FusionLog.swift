@@ -99,7 +99,8 @@ public final class FusionLog: Sendable {
   private let lifetime = Lifetime()
 
   /// - Parameters:
-  ///   - monitors: the monitors of the board's devices, in the order of its list; told why a device is not fused
+  ///   - monitors: the monitors of the board's devices, in the order of its list; the log tells them why a device is
+  ///     not fused
   init(_ board: Board, monitors: [DeviceMonitor], clock: any MonotonicTimeSource) {
     self.clock = clock
     fusionRun = MutableProperty(FusionRun(isUnderWay: false, since: clock.now))

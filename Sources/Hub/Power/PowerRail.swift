@@ -214,7 +214,8 @@ extension PowerRail {
   /// for a device that does not sleep.
   func endRest(of sleeper: String) { performElsewhere(change { $0.machine.endRest(of: sleeper, clock.now) }) }
 
-  /// Switches off because the process is about to end. Minimum times on do not apply any more. Returns at once.
+  /// Switches the supply off, because the process is about to end. Minimum times on do not apply any more. Returns at
+  /// once.
   func end() { performElsewhere(change { $0.machine.end(clock.now) }) }
 
   /// Tries again to drive a line low after a failure. Returns at once.

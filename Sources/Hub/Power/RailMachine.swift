@@ -155,7 +155,7 @@ struct RailMachine: Sendable {
     return settle(now)
   }
 
-  /// Switches off because the process is about to end.
+  /// Switches the supply off, because the process is about to end.
   mutating func end(_ now: MonotonicInstant) -> Effect {
     isEnding = true
     return settle(now)

@@ -13,11 +13,11 @@ final class ChipArbiter: Sendable {
   }
 
   private let state = Guarded(State())
-  /// Raised for the watcher when the reader requests or returns the chip, and when there is a question.
+  /// The signal for the watcher: the reader requests or returns the chip, or there is a question.
   let news = WakeSignal()
   /// Sends when the reader returns the chip, before the watcher gets it.
   let returned = Subject<Void, Never>()
-  /// Raised for the reader when the watcher has released the chip, and when the reader has waited too long.
+  /// The signal for the reader: the watcher has released the chip, or the reader has waited too long.
   private let release = WakeSignal()
   /// The time within which the watcher must release the chip. After it, the watcher counts as hanging.
   private static let patience = Duration.seconds(2)

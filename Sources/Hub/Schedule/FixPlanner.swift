@@ -26,10 +26,10 @@ final class FixPlanner: Sendable {
   private let state = Guarded(State())
   /// The holders for which receivers are awake.
   private let holders = FixHolders()
-  /// Set to the plan's next action.
+  /// The alarm for the plan's next action.
   private let alarm: Alarm
   private let lifetime = Lifetime()
-  /// Called when the times of fixes have changed.
+  /// The callback for a change of the times of fixes.
   private let timesChanged = Guarded<Callback?>(nil)
 
   init(clock: any MonotonicTimeSource) {
