@@ -18,11 +18,11 @@ public struct DevicePolicy {
   let usesCAN: Bool
   /// The networks of machines that may connect, or that the hub connects to. `any` stands for all machines.
   let networks: [String]
-  /// Whether the hub shuts the machine down, which needs a right of its user at logind.
+  /// Whether the hub shuts the machine down. For that its user needs a right from logind.
   let shutsDown: Bool
-  /// Whether the hub suspends the machine, which needs another right.
+  /// Whether the hub suspends the machine. For that its user needs another right from logind.
   let suspends: Bool
-  /// Whether the hub switches a modem's receiver, which needs rights at ModemManager.
+  /// Whether the hub switches a modem's receiver. For that its user needs rights from ModemManager.
   let usesModem: Bool
   /// The folder of recordings, if the board file names one, as a value of `ReadWritePaths=`.
   let writtenPaths: [String]

@@ -243,7 +243,7 @@ extension BoardSleepOutput {
       write(
         .warning,
         "the board stays awake, but \(told) has run already and is not undone: the power manager may still act on it, "
-          + "until the next sleep tells it another time")
+          + "until the next sleep gives it another time")
     }
     tellAwake(settings)
   }

@@ -68,11 +68,11 @@ public final class BoardSleepOutput: Service {
   let surroundings: Surroundings
   let file: BoardSleepFile?
   let state = Guarded(State())
-  /// Set to the policy's next look.
+  /// The alarm for the policy's next look.
   private let alarm: Alarm
-  /// Set while the machine should be about to suspend.
+  /// The alarm that notices a machine that was not suspended.
   let suspendAlarm: Alarm
-  /// Set while a receiver is awake to confirm the time.
+  /// The alarm that ends the wait for a receiver to confirm the time.
   private let timeAlarm: Alarm
   private let soon: Guarded<Coalesced?>
   /// Lets only one look run at a time, so that each is applied before the next one begins.
@@ -418,7 +418,7 @@ extension BoardSleepOutput.State {
 }
 
 extension OutputTraffic {
-  /// The outputs that a word in the board file names.
+  /// The outputs whose clients keep the machine awake, for a word of `sleep.keep` in the board file.
   func kinds(of keeper: BoardSleepSettings.Keeper) -> [Kind] {
     switch keeper {
     // Users are clients of the machine.

@@ -38,7 +38,7 @@ final class DeviceHolds: Sendable {
   private let host: HubHost
   private let clock: any MonotonicTimeSource
   private let entries = Guarded<[String: Entry]>([:])
-  /// Set to the earliest end of a hold.
+  /// The alarm for the earliest end of a hold.
   private let alarm: Alarm
   private let lifetime = Lifetime()
 

@@ -23,7 +23,7 @@ final class HookDelivery: Sendable {
     var sink: JournalSink
     var clock: any MonotonicTimeSource
     var link: @Sendable () -> FleetLink?
-    /// Called when the waiting notices have changed. It must not wait.
+    /// The callback for a change of the waiting notices. It must not wait.
     var changed: @Sendable () -> Void
   }
 

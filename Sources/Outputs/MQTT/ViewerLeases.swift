@@ -37,9 +37,9 @@ final class ViewerLeases: Sendable {
   private let sendFix: @Sendable (RequestedFix, ViewerRequest.Key) -> Void
   private let expired: @Sendable (ViewerRequest.Key) -> Void
   private let state = Guarded(ViewerRequests())
-  /// Set to the earliest end of a request.
+  /// The alarm for the earliest end of a request.
   private let alarm: Alarm
-  /// Ends unconfirmed requests.
+  /// The alarm that ends unconfirmed requests.
   private let reviewAlarm: Alarm
   private let lifetime = Lifetime()
   private let latestAudience = MutableProperty(Audience())
@@ -207,7 +207,7 @@ final class ViewerLeases: Sendable {
     return ended.map(\.key)
   }
 
-  /// Called after each connection, when the broker sends its retained messages again. A request that is missing then
+  /// Called after each connection, when the broker sends its retained messages again. A request that is not among them
   /// was removed while the hub was disconnected, or the broker has restarted and the viewer must send it again.
   func connected() {
     let hasBrokerLeft = state.withLock { $0.connected() }

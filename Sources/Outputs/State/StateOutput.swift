@@ -46,7 +46,7 @@ private final class StateSession: StreamSession {
   /// client's connection and its first bytes. A client that has bound its end of the connection to a name announces a
   /// request in this way, and gets more time.
   private let patience: Duration
-  /// Set while the session waits for a request.
+  /// The alarm for the end of the wait for a request.
   private let alarm = Alarm(clock: MonotonicClock())
   private let state = Guarded(State())
   private let requests = Guarded(StateRequests())

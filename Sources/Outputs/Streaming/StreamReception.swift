@@ -16,7 +16,7 @@ final class StreamReception: Sendable {
   private let budget: DescriptorBudget
   private let outputs: [StreamKind: any StreamOutput]
   private let refusals: [StreamKind: RepeatedLines]
-  /// Raised when a client has something for the server's thread.
+  /// The signal that a client has something for the server's thread.
   private let wake: WakeSignal
   private let reserve = Guarded(open("/dev/null", O_RDONLY | O_CLOEXEC))
 
