@@ -131,7 +131,7 @@ import Testing
     HubProcess.write("sixteen characters", to: file)
     defer { unlink(file) }
     let program = check("{ name: \"test\", http: { address: \"0.0.0.0\", tokenFile: \"\(file)\" } }")
-    #expect(program.standardOutput.contains("open to everybody, with the token\n"), "\(program.standardOutput)")
+    #expect(program.standardOutput.contains("open to every machine, with the token\n"), "\(program.standardOutput)")
   }
 
   @Test(arguments: [

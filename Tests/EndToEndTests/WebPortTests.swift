@@ -117,7 +117,7 @@ import Testing
       rmdir(folder)
     }
     let hub = hub("address: \"0.0.0.0\"", environment: ["CREDENTIALS_DIRECTORY=\(folder)"])
-    #expect(hub.logs("open to everybody, with the token"))
+    #expect(hub.logs("open to every machine, with the token"))
     #expect(get("/healthz").status == 200)
     let refusal = get("/state")
     #expect(refusal.status == 401 && refusal.head.contains("WWW-Authenticate: Basic realm=\"SensorHub\""))

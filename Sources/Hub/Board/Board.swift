@@ -182,7 +182,7 @@ public struct Board: Equatable, Sendable {
     }
 
     public var audience: String {
-      endpoint.isLoopback || !endpoint.allow.isEmpty ? endpoint.audience : "everybody"
+      endpoint.isLoopback || !endpoint.allow.isEmpty ? endpoint.audience : "every machine"
     }
   }
 
