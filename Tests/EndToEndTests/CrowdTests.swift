@@ -36,7 +36,7 @@ import Testing
       _ = clinux_send_now(descriptor, bytes, bytes.count)
     }
 
-    /// Everything received so far.
+    /// Everything received until now.
     var text: String {
       var chunk = [UInt8](repeating: 0, count: 4096)
       while case let count = clinux_receive_now(descriptor, &chunk, chunk.count), count > 0 {

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ScheduleTests {
   private func hub() -> HubProcess { HubProcess(board: HubProcess.simulatedBoard("")) }
 
-  /// An interval in seconds so long that the next fix is far away, whenever the machine was switched on.
+  /// An interval in seconds after which the next fix is far away, whenever the machine was switched on.
   private static let week = "604800"
 
   @Test func `watch gets an accurate enough fix, and the receiver sleeps until the next one`() {

@@ -19,7 +19,7 @@ extension HardwareInTheLoop {
     @Test func `the power is off before a client subscribes, on within 50 ms, and off after the idle timeout`() {
       let hub = Bench.hub(.init(idleTimeout: 0.5))
       #expect(hub.isOff)
-      #expect(gpsLine.all.isEmpty && imuLine.all.isEmpty, "a line rose for nobody")
+      #expect(gpsLine.all.isEmpty && imuLine.all.isEmpty, "a line rose without a client")
       var onDelays: [Duration] = []
       var offDelays: [Duration] = []
       for round in 1...5 {

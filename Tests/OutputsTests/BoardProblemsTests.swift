@@ -58,7 +58,7 @@ struct BoardProblemsTests {
   @Test func `a board file cannot use any user's file as a password`() throws {
     let folder = TemporaryFolder("secret")
     let file = folder.path + "/key"
-    HubProcess.write("somebody's own\n", to: file)
+    HubProcess.write("another program's own\n", to: file)
     let board = try board(
       """
       mqtt: { broker: 'mqtts://b', username: 'a', passwordFile: '\(file)' }, devices: { gps: { driver: 'nmea',

@@ -137,7 +137,7 @@ struct FairnessTests {
       precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
       close(ends[1])
       let connection = StreamConnection(
-        descriptor: ends[0], peer: ClientPeer(by: "somebody"), traffic: OutputTraffic().gpsd, wantsToWrite: {})
+        descriptor: ends[0], peer: ClientPeer(by: "visitor"), traffic: OutputTraffic().gpsd, wantsToWrite: {})
       return StreamClient(
         connection, of: kind, at: isRemote ? IPAddress("127.0.0.1") : nil, served: self, now: start)
     }

@@ -13,7 +13,7 @@ final class LateClient {
     precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
     descriptor = ends[1]
     connection = StreamConnection(
-      descriptor: ends[0], peer: ClientPeer(by: "somebody"), traffic: OutputTraffic().gpsd, wantsToWrite: {})
+      descriptor: ends[0], peer: ClientPeer(by: "visitor"), traffic: OutputTraffic().gpsd, wantsToWrite: {})
   }
 
   deinit {

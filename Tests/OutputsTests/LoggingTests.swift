@@ -214,7 +214,7 @@ import Testing
     log.receive(status(.off, "no subscriber yet"))
     for _ in 0..<20 {
       for power in [DeviceStatus.Power.settling, .acquiring, .tracking, .lingering, .off] {
-        log.receive(status(power, "somebody"))
+        log.receive(status(power, "a client"))
         clock.advance(by: .seconds(1))
       }
     }

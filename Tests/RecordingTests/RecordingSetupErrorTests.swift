@@ -49,7 +49,7 @@ struct RecordingSetupErrorTests {
     if case .tooLittleFree(folder.path, let free, let most)? = setupError(folder.path, megabytes: Int(wanted) - 1) {
       #expect(free < most)
     } else {
-      Issue.record("nobody has anything on this disk")
+      Issue.record("no other file takes space on this disk")
     }
   }
 }

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Guarding
 
-/// The bytes that another process or the other end of a socket has written so far. A thread that waits for some of them
+/// The bytes that another process or the other end of a socket has written. A thread that waits for some of them
 /// is woken by each arrival and by the end. So waiting costs nothing in between, and stops when the writer has gone.
 public final class ArrivingBytes: Sendable {
   private struct State: Sendable {

@@ -27,7 +27,7 @@ public final class IIOTree: IIOFiles {
   /// The bus for a driver that requires one.
   public var bus: IIOBus { IIOBus("iio/test", system: system) }
 
-  /// The operations so far in order: `iio:device0/buffer/enable = 1`, `open dev/iio:device0`, `make` and `remove` of
+  /// All operations in order: `iio:device0/buffer/enable = 1`, `open dev/iio:device0`, `make` and `remove` of
   /// folders.
   public var journal: [String] { state.withLock { $0.journal } }
 

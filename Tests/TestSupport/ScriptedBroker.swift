@@ -16,7 +16,7 @@ public final class ScriptedBroker: Sendable {
       self.number = number
     }
 
-    /// The client's packets so far, beginning with CONNECT.
+    /// The packets that the client has sent, beginning with CONNECT.
     public var said: [UInt8] { client.bytes }
     /// Whether the client has not disconnected.
     public var isOpen: Bool { client.isOpen }

@@ -6,7 +6,7 @@ import HardwareIO
 /// A TCP server on this machine that sends what a test specifies.
 public final class ScriptedServer: Sendable {
   public let port: UInt16
-  /// The connections so far.
+  /// The connections, in the order of their arrival.
   public let clients = Recorder<SocketClient>()
   private let stop = StopSignal()
 
