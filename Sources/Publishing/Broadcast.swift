@@ -13,8 +13,8 @@ import Synchronization
 /// - A delivering thread has a *share*: its own value plus 16 from the queue. After its share it hands the delivering
 ///   role to the sender that has waited longest. If no sender is waiting, it keeps delivering, because no other thread
 ///   would empty the queue. The next sender to arrive then waits and receives the role after the current delivery.
-/// - The queue holds 16 deliveries. A thread that sends to a full queue adds its value and waits until it receives the
-///   role or until another thread has taken the value out of the queue.
+/// - The queue holds 16 deliveries. A thread that sends to a full queue adds its value and waits. The wait ends when
+///   the thread receives the role, or when another thread has taken the value out of the queue.
 ///
 /// As a result, one call delivers at most its own value, the 16 of its share, and the 16 left in the queue if no sender
 /// is waiting. The first sender in line waits for at most one share, and the others wait only for deliveries queued

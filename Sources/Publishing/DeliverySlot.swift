@@ -55,9 +55,9 @@ final class DeliveringRole: Sendable {
 /// Records which thread of the process waits for which delivering role, so that threads never wait for each other in a
 /// circle.
 ///
-/// A handler may send to another broadcast, whose handlers may send to the first. A thread that is about to wait first
-/// checks whether the thread that holds the awaited role is itself waiting, directly or indirectly, for a role that
-/// this thread holds. If so, it does not wait.
+/// A handler may send to another broadcast, whose handlers may send to the first. Before a thread waits, it looks at
+/// the thread that holds the awaited role. If that thread is itself waiting, directly or indirectly, for a role that
+/// this thread holds, this thread does not wait.
 ///
 /// One thread of a circle always detects it. Threads enter here one after the other, each after it has taken its roles,
 /// and remain until after they have been woken. So the last one to enter finds the entries of all the others and, for
