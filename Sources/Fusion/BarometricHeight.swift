@@ -1,7 +1,7 @@
 import Glibc
 
-/// Combines a barometer, which resolves single stairs but drifts with the weather, with a receiver, whose
-/// height is absolute but has errors of some metres that last for minutes.
+/// Combines the heights of a barometer and a receiver. A barometer resolves single stairs, but drifts with the weather.
+/// A receiver's height is absolute, but has errors of some metres that last for minutes.
 ///
 /// The difference between the two heights is the weather's deviation from the standard atmosphere. It changes slowly
 /// and is estimated by a Kalman filter of one state, which accounts for the correlation of the receiver's errors.
@@ -27,8 +27,7 @@ struct BarometricHeight: Sendable {
   /// A lasting step of more than this many metres cannot be motion of the board.
   private static let incredibleStep = 60.0
   /// The largest plausible offset in metres. Weather alone changes the apparent height by at most 500 m. With a larger
-  /// offset than this limit, the pressure is not that of the local air, but comes from another type of chip, or from
-  /// inside a pressurised cabin.
+  /// offset, the pressure is not that of the local air: the chip is of another type, or the cabin is pressurised.
   private static let largestOffset = 1500.0
   /// The highest plausible height without a receiver, in metres. No settlement is higher.
   private static let highestPlace = 5200.0

@@ -263,8 +263,8 @@ public enum Confidence {
   /// The 95 % bound of the distance in space.
   ///
   /// The squared error is a weighted sum of chi-squares. A gamma distribution with the same mean and variance
-  /// (Satterthwaite) gives its quantile, by the cube root approximation of Wilson and Hilferty, within two percent
-  /// for any two sigmas.
+  /// (Satterthwaite) approximates it, and the cube root approximation of Wilson and Hilferty gives the quantile. The
+  /// result is within two percent for any two sigmas.
   public static func spherical(horizontal: Double, vertical: Double) -> Double {
     let (h, v) = (horizontal * horizontal, vertical * vertical)
     let mean = 2 * h + v

@@ -3,7 +3,7 @@ import Glibc
 /// Estimates the field of magnets that are fixed to the sensor (hard iron) while the sensor rotates.
 ///
 /// In the nearly inertial frame of equation (3) of `OrientationFilter`, the earth's field is constant except for a slow
-/// drift, and the hard-iron field rotates with the sensor. The mean of a few rotated measurements is therefore the mean
+/// drift. The hard-iron field rotates with the sensor. The mean of a few rotated measurements is therefore the mean
 /// rotation times the hard iron, plus the earth's field. A Kalman filter of six states separates the two. A magnet that
 /// the sensor only passes does not fit this model. The filter then explains the measurements no better than a filter
 /// without hard iron does. The hard iron is used only while the filter explains the measurements much better with it.

@@ -3,11 +3,11 @@ import Glibc
 /// Refines the stored hard-iron offset of a magnetometer from ordinary use, such as driving around.
 ///
 /// The length of the corrected field must be the same in all directions of the board. If it is not, the offset is
-/// wrong. Each time the field has gone around once (a lap), a sphere is fitted to it. A result needs two consecutive laps
-/// that agree: the offset from each lap must explain the other lap better than the stored offset. A third lap must agree
-/// with them after a pause, because all laps around one place, such as the ramp of a car park, have the same iron on the
-/// same side. Therefore noise, iron near the road or the parking place, or a place with another field strength do not
-/// change the offset.
+/// wrong. Each time the field has gone around once (a lap), a sphere is fitted to it. A result needs two consecutive
+/// laps that agree: the offset from each lap must explain the other lap better than the stored offset. A third lap must
+/// agree with them after a pause. All laps around one place, such as the ramp of a car park, have the same iron on the
+/// same side, and would agree in any case. Therefore noise, iron near the road or the parking place, or a place with
+/// another field strength do not change the offset.
 ///
 /// A vehicle turns only about the vertical, which shows nothing about the vertical part of the offset. That part stays
 /// as stored: the fit begins at the stored offset, and moves it only as far as the measurements demand.

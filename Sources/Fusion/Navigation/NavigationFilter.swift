@@ -1,14 +1,14 @@
-/// Combines inertial measurements and a receiver's fixes into position, velocity and attitude, by strapdown
-/// navigation with an error-state Kalman filter (`NavigationSolution`).
+/// Combines inertial measurements and a receiver's fixes into position, velocity and attitude, by strapdown navigation
+/// with an error-state Kalman filter (`NavigationSolution`).
 ///
 /// The filter levels itself and finds its heading by a receiver with two antennas, by the course of a vehicle, by the
-/// magnetometer, or by `HeadingHypotheses`. It applies each fix at the fix's own time although the fix arrives late,
-/// detects when the sensor stands still, and refuses implausible measurements (`JumpRule` decides between the two
-/// sensors). If it has refused all fixes for too long, it restarts from the next fix. Until the heading is known, it
-/// reports the receiver's position and an attitude without a heading.
+/// magnetometer, or by `HeadingHypotheses`. It applies each fix at the fix's own time although the fix arrives late. It
+/// detects when the sensor stands still. It refuses implausible measurements, and `JumpRule` decides which of the two
+/// sensors is wrong. If it has refused all fixes for too long, it restarts from the next fix. Until the heading is
+/// known, it reports the receiver's position and an attitude without a heading.
 ///
-/// Frames: the sensor's axes are the body's (x forward, y right, z down); the earth's are north, east, down. All
-/// times are in seconds on one clock. The filter does not allocate after `init`.
+/// Frames: the sensor's axes are the body's (x forward, y right, z down); the earth's are north, east, down. All times
+/// are in seconds on one clock. The filter does not allocate after `init`.
 public struct NavigationFilter: Sendable {
   /// The 99.9 % quantile of chi-square with three degrees of freedom.
   static let gate = 16.27
