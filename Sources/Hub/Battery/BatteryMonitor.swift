@@ -13,7 +13,8 @@ public final class BatteryMonitor: Sendable {
     /// reason.
     case shutDown(String, monitor: String, isReal: Bool)
     /// A shutdown is not necessary, or no longer necessary. The monitor sends this if the battery recovers after a
-    /// shutdown was requested, and with its first decision, because the previous run may have shut the board down.
+    /// shutdown was requested. It also sends this with its first decision, because the previous run may have shut the
+    /// board down.
     case staysOn(monitor: String)
   }
 
@@ -41,7 +42,7 @@ public final class BatteryMonitor: Sendable {
     var isOver = false
   }
 
-  /// A current into the battery counts from this voltage across the shunt, which is several times the offset of an
+  /// A current counts as charging from this voltage across the shunt. The limit is several times the offset of an
   /// INA219 (100 µV, data sheet SBOS448, "Electrical characteristics") or an INA226 (10 µV, SBOS547).
   static let chargingShuntVolts = -0.0005
   /// A sample that is older than this does not show the present voltage.

@@ -2,8 +2,8 @@ import MonotonicTime
 
 /// Decides from the voltage of the battery which steps apply, and when the board must shut down.
 ///
-/// A limit applies once the voltage has been below it for `grace`, and no longer applies once the voltage has been
-/// above it by the hysteresis for `grace`. So one sample changes nothing. Only consecutive samples count: if the
+/// A limit applies once the voltage has been below it for `grace`. It no longer applies once the voltage has been above
+/// it by the hysteresis for `grace`. One sample therefore changes nothing. Only consecutive samples count: if the
 /// monitor fails or the machine is suspended, the time begins again. Without samples nothing changes.
 ///
 /// Each method takes an event and returns what must be done. `next` says when the caller must measure again. The lock,

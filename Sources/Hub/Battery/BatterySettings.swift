@@ -20,8 +20,8 @@ public struct BatterySettings: Equatable, Sendable {
   public var grace: Duration
   /// The time from one measurement to the next while nothing changes.
   public var every: Duration
-  /// How long the board stays on after the start of the hub, even if the battery is empty, so that a person can log in
-  /// and correct a wrong limit.
+  /// How long the board stays on after the start of the hub, even if the battery is empty. A person can then log in and
+  /// correct a wrong limit.
   public var afterStart: Duration
   /// The steps. They are applied one after the other between the two limits, and each adds to the previous ones. Without
   /// a critical voltage all of them apply below the low voltage.

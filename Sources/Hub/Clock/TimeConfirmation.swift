@@ -4,9 +4,9 @@ import NMEA
 /// Decides whether a receiver knows the time.
 ///
 /// Before its first fix, a receiver states the time of its own clock. After a cold start this time may be wrong by
-/// whole seconds, because the receiver uses the number of leap seconds in its firmware until it has received the
-/// present number, which satellites send every 12.5 minutes. After a hot start it still has the present number. A
-/// receiver whose week number has rolled over is permanently wrong by years.
+/// whole seconds. The receiver uses the number of leap seconds in its firmware until it has received the current
+/// number, which satellites send every 12.5 minutes. After a hot start it still has the current number. A receiver
+/// whose week number has rolled over is permanently wrong by years.
 struct TimeConfirmation {
   /// The number of consecutive epochs that must agree.
   private static let needed = 3

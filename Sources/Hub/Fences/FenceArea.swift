@@ -107,8 +107,8 @@ public struct FenceArea: Equatable, Sendable {
         if squaresLeft < 0 { return true }
         let within = -FenceArea.distanceBeyond(points.map { $0 - centre })
         if within >= radius { return true }
-        // A point of the square is at most `half * √2` away from its centre, so its distance to the edge can be greater
-        // by that length at most.
+        // A point of the square is at most `half * √2` away from the square's centre, so it is further from the edge by
+        // that length at most.
         guard within + half * 2.0.squareRoot() >= radius, half > radius / 16 else { continue }
         for north in [-half / 2, half / 2] {
           for east in [-half / 2, half / 2] { squares.append((centre + SIMD2(north, east), half / 2)) }

@@ -3,11 +3,12 @@ import MonotonicTime
 
 /// Decides which side of a fence the board is on, and when it needs the next fix. The rule has no clock and no lease.
 ///
-/// It reports a change of side after two consecutive fixes beyond the edge by more than their errors (95 %), or if all
-/// fixes are beyond the edge for the length of the grace. One wrong fix changes nothing. While the side is in doubt,
-/// the interval between fixes is short. Otherwise the next fix is due half of the grace after the earliest time at
-/// which the board could reach the edge, at the observed or the assumed speed, whichever is higher, but at most `every`
-/// after the last fix. Half of the grace is the permitted delay of an alarm.
+/// It reports a change of side after two consecutive fixes that are beyond the edge by more than their errors (95 %).
+/// It also reports a change if all fixes are beyond the edge for the length of the grace. One wrong fix changes
+/// nothing. While the side is in doubt, the interval between fixes is short. Otherwise the rule computes the earliest
+/// time at which the board could reach the edge, at the observed or the assumed speed, whichever is higher. The next
+/// fix is due half of the grace after that time, because half of the grace is the permitted delay of an alarm. It is
+/// due at most `every` after the last fix.
 struct FenceRule: Sendable {
   typealias Side = FenceStatus.State
 

@@ -13,8 +13,8 @@ import NMEA
 public struct Fuser: Sendable {
   /// The facts about a device, from the board file, that the fusion needs.
   private enum Device: Equatable, Sendable {
-    /// The delay of a fix, the antenna's position relative to the IMU (metres forward, right and down), and the
-    /// degrees to add to the heading that a two-antenna receiver states.
+    /// The delay of a fix; the antenna's position relative to the IMU (metres forward, right and down); the degrees to
+    /// add to the heading that a receiver with two antennas states.
     case receiver(latency: Duration, leverArm: SIMD3<Double>, headingOffset: Double)
     case imu(InertialCalibration, MountMatrix, interval: Double)
     case magnetometer(InertialCalibration, MountMatrix)

@@ -2,9 +2,9 @@ import MonotonicTime
 
 /// A device's energy budget for a day, and the steps to take, in order, when the budget runs short.
 ///
-/// The budget is like a bank account. It receives a twenty-fourth of the day's energy each hour, the device's energy is
-/// taken out, and at most a quarter of a day's energy can be saved. The emptier the account, the more steps apply. An
-/// excessive demand is therefore reduced over the whole day, instead of using up the budget in a few hours.
+/// The budget is like a bank account. It receives a twenty-fourth of the day's energy each hour, and the device's
+/// energy is taken out. At most a quarter of a day's energy can be saved. The emptier the account, the more steps
+/// apply. An excessive demand is therefore reduced over the whole day, instead of using up the budget in a few hours.
 public struct EnergyBudget: Equatable, Sendable {
   public static let milliwattHours = 0.001...1_000_000.0
 
@@ -46,8 +46,8 @@ public struct EnergyBudget: Equatable, Sendable {
 
   /// The number of steps that apply at a remaining energy.
   ///
-  /// - Parameter taken: the present number; a step ends only half a step above the level at which it began, so that a
-  ///   balance at the threshold does not change the number with each fix
+  /// - Parameter taken: the present number; a step ends only half a step above the level at which it began. Otherwise a
+  ///   balance at the threshold would change the number with each fix
   func stepCount(left: Double, taken: Int) -> Int {
     let size = capacity / Double(steps.count + 1)
     /// The remaining energy below which a step applies.

@@ -71,8 +71,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   static let mostSavedRestarts = 5.0
   /// The initial savings, in restarts.
   static let givenRestarts = 2.0
-  /// The learned gaps are discarded if the timeout from them would have cost this number of restarts more, over the
-  /// last gaps, than a timeout from the last gaps alone.
+  /// The learned gaps are discarded if they have cost too much over the last gaps: this number of restarts more than a
+  /// timeout from the last gaps alone would have cost.
   static let changeRestarts = 3.0
   /// Savings are measured against slightly more than twice the optimum, so that a mistake does not prevent a new
   /// attempt.

@@ -6,8 +6,8 @@ import Publishing
 /// Switches off everything that a previous hub may have left on. It drives every power line first, and then puts chips
 /// and receivers without a switch to sleep.
 ///
-/// All lines are driven at the same time, and then all chips are put to sleep at the same time, because one that hangs
-/// must not keep another one on. This takes at most `limit`, which is less than the systemd unit allows a start
+/// All lines are driven at the same time, and then all chips are put to sleep at the same time. One that hangs must not
+/// keep another one on. This takes at most `limit`, which is less than the systemd unit allows a start
 /// (`TimeoutStartSec`) and the actions after a stop (`TimeoutStopSec`).
 public struct MakingSafe {
   public static let limit = Duration.seconds(4)

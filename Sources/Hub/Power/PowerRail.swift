@@ -3,8 +3,8 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// A switched supply and the devices on it. The supply is on from the first device that needs it until the last one, or
-/// longer if a sleeping device needs the supply, or if the minimum time on has not passed.
+/// A switched supply and the devices on it. The supply is on as long as a device needs it. It stays on longer if a
+/// sleeping device needs it, or if the minimum time on has not passed.
 ///
 /// A rail does not depend on board files, and outlives them. `RailMachine` makes the decisions. Driving a line may
 /// hang, so it happens outside all locks. The thread that drives the line owns it until it reports the result. The

@@ -39,8 +39,8 @@ public struct RestartCosts: Equatable, Sendable {
       self.count = count
     }
 
-    /// After this number of consecutive starts at less than half or more than twice the cost, the estimate is
-    /// replaced, because the receiver or the place of its antenna has changed.
+    /// After this number of consecutive starts at less than half or more than twice the cost, the estimate is replaced.
+    /// The receiver or the place of its antenna has then changed.
     private static let change = 3
 
     fileprivate mutating func take(joules: Double, seconds: Double) {
@@ -64,9 +64,9 @@ public struct RestartCosts: Equatable, Sendable {
 
   /// A start without a measurement counts at most as this multiple of the known cost.
   private static let mostOfIncomplete = 2.0
-  /// After this number of consecutive starts without a measurement, further ones are ignored, because a long time
-  /// without a view of the sky does not make a receiver more expensive to start. Otherwise the receiver would never be
-  /// switched off, and its real cost would remain unknown.
+  /// After this number of consecutive starts without a measurement, further ones are ignored. A long time without a
+  /// view of the sky does not make a receiver more expensive to start. Otherwise the receiver would never be switched
+  /// off, and its real cost would remain unknown.
   private static let mostUnfinished = 3
 
   private var hot: Estimate?

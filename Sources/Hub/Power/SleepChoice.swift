@@ -1,8 +1,8 @@
 import Devices
 import MonotonicTime
 
-/// The sleep mode of a receiver without holders. It is the one with the least energy over the expected pause, including
-/// the next start, or the one with the least power if the pause is unknown.
+/// The sleep mode of a receiver without holders. It is the mode with the least energy over the expected pause,
+/// including the next start. If the pause is unknown, it is the mode with the least power.
 ///
 /// This is a value without a clock. The hub makes one at the end of each run, and the benchmark's table uses the same
 /// type.
@@ -68,9 +68,9 @@ public struct SleepChoice: Equatable, Sendable {
   }
 
   /// The duration of a rest, in seconds, after which the supply should be switched off. The rest has then cost as much
-  /// as the more expensive start would add, so that the total is never more than twice the cost of the best choice.
-  /// The supply is never switched off before the next scheduled fix, whose time is known. `nil` if the supply cannot
-  /// be switched off, or need not be.
+  /// as the more expensive start would add. The total is therefore never more than twice the cost of the best choice.
+  /// The supply is never switched off before the next scheduled fix, whose time is known. `nil` if the supply cannot be
+  /// switched off, or need not be.
   public var secondsUntilOff: Double? {
     guard let chosen, chosen.sleep != .off, chosen.restWatts > 0, let off = ways.first(where: { $0.sleep == .off }),
       chosen.restWatts > off.restWatts

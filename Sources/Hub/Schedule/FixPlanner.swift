@@ -5,9 +5,9 @@ import Publishing
 
 /// Keeps receivers awake for scheduled fixes, and asleep in between.
 ///
-/// A change of board does not change the time of any fix.
-/// Between two wakes there is one timer. One lease on the receivers covers all clients of a wake and names them, so the
-/// receivers' holders change once for all clients and not once for each.
+/// A change of board does not change the time of any fix. Between two wakes there is one timer. One lease on the
+/// receivers covers all clients of a wake and names them. The receivers' holders therefore change once for all clients,
+/// and not once for each.
 ///
 /// `FixClients` and `FixSteps` decide under the lock. One thread at a time performs the steps, outside the lock. If
 /// other threads change the plan in the meantime, this thread checks again before it ends.

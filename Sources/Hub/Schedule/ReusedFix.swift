@@ -5,9 +5,8 @@ import MonotonicTime
 /// each hour.
 struct ReusedFix: Sendable {
   /// The assumed unnoticed creep of a standing board, one standard deviation. The creep is not measured: a motion
-  /// detector does not notice a mooring that stretches, a slope that slides or a float that sinks. The value is so
-  /// small that a night needs no new fix at the usual accuracies, and so large that a fix from weeks ago does not
-  /// count as exact.
+  /// detector does not notice a mooring that stretches, a slope that slides or a float that sinks. With this value, a
+  /// night needs no new fix at the usual accuracies, but a fix from weeks ago does not count as exact.
   static let creepMetresPerHour = 0.1
 
   private let fix: FusedState
