@@ -16,7 +16,7 @@ struct ReconnectBackoff {
   mutating func reset() { failures = 0 }
 
   /// The next pause. The first is one second, and each further one is twice as long, less a random part of up to a
-  /// half. Once a pause would exceed a minute, it is a minute plus a random part of up to a half, so that a client
+  /// half. Once a pause would exceed a minute, it is a minute plus a random part of up to half a minute. A client then
   /// tries at most once a minute.
   mutating func next() -> Duration {
     failures += 1

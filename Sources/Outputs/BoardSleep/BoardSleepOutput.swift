@@ -9,9 +9,9 @@ import ServiceLifecycle
 /// Puts the machine to sleep while nothing needs it, and continues after the sleep.
 ///
 /// `BoardSleepPolicy` decides. This type looks at the hub after each change, and at the instants that the policy names;
-/// in between there is no timer. An attempt runs on its own thread, because the disk, the real-time clock and logind may
-/// take seconds: it checks that the machine would sleep and wake, tells the journal and the hooks, saves all data, sets
-/// the alarm, reads it back, and only then asks logind.
+/// in between there is no timer. An attempt runs on its own thread, because the disk, the real-time clock and logind
+/// may take seconds. It checks that the machine would sleep and wake, tells the journal and the hooks, and saves all
+/// data. Then it sets the alarm and reads it back. Only then it asks logind.
 public final class BoardSleepOutput: Service {
   /// The surroundings that an attempt to sleep uses.
   public struct Surroundings: Sendable {
@@ -41,14 +41,14 @@ public final class BoardSleepOutput: Service {
     var settings: BoardSleepSettings?
     var policy: BoardSleepPolicy?
     var memory = BoardSleepMemory()
-    /// The section of the present board file. It is not taken over while the machine is about to sleep, because the alarm
-    /// and the data for the time after the sleep belong to the previous one.
+    /// The section of the present board file. It does not apply while the machine is about to sleep: the alarm, and the
+    /// data for the time after the sleep, belong to the previous section.
     var wanted: BoardSleepSettings??
     /// The last problem that was logged.
     var said: String?
     /// Whether the hooks were told of a sleep.
     var hasTold = false
-    /// The program that has run for the present attempt to tell a power manager.
+    /// The program that has told a power manager about the current attempt.
     var told: String?
     /// Keeps awake a receiver that confirms the time.
     var timeLease: Subscription?

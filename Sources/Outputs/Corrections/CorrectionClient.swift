@@ -8,8 +8,8 @@ import Publishing
 
 /// Fetches the corrections of one receiver while the receiver is read. The client has a thread only during that time.
 final class CorrectionClient: Sendable {
-  /// If the last correction came at least this long after the start of a visit, the next pause before a retry is short
-  /// again, and the first caster is tried next.
+  /// A visit counts as lasting if its last correction came at least this long after its start. After such a visit the
+  /// next pause is short again, and the first caster is tried next.
   private static let lasting = Duration.seconds(10)
 
   private struct State {

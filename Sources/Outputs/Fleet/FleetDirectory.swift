@@ -7,8 +7,8 @@ import MonotonicTime
 /// Each change has a number. A client that asks again names the last number that it knows and gets only later
 /// changes, so a thousand unchanged hubs are not sent twice.
 final class FleetDirectory: Sendable {
-  /// The time after the broker is reached again within which every running hub has published its retained messages,
-  /// even if the broker had lost them in a restart.
+  /// Within this time after the broker is reached again, every running hub has published its retained messages, even if
+  /// the broker had lost them in a restart.
   static let patience = Duration.seconds(120)
 
   private struct State {

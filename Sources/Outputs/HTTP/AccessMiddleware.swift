@@ -6,8 +6,10 @@ import Hummingbird
 import MonotonicTime
 import NIOCore
 
-/// Refuses three kinds of requests: those without the token of the port, except for `/healthz`, those from other sites'
-/// pages in a browser, and those to foreign host names that resolve to this machine (DNS rebinding).
+/// Refuses three kinds of requests:
+/// - requests without the token of the port, except for `/healthz`
+/// - requests from other sites' pages in a browser
+/// - requests to foreign host names that resolve to this machine (DNS rebinding)
 struct AccessMiddleware: RouterMiddleware {
   typealias Context = HTTPContext
 

@@ -7,8 +7,8 @@ import MonotonicTime
 /// Runs a program once, without a shell, with its own input, and waits for it. Use it on a thread that may wait.
 ///
 /// The program gets a process group, and a small environment without the hub's variables, credentials and notification
-/// socket of systemd. Its memory is limited. When the program ends or reaches the time limit, or the hub stops it, its
-/// whole group is killed, and with it the processes that have left the group (`HookProcesses`).
+/// socket of systemd. Its memory is limited. The program runs until it ends, reaches the time limit, or is stopped by
+/// the hub. Then its whole group is killed, and with it the processes that have left the group (`HookProcesses`).
 struct HookCommand: Sendable {
   enum End: Equatable, Sendable {
     case exited(Int32)

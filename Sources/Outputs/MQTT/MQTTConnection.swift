@@ -4,14 +4,14 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// A permanent client of an MQTT 5 broker. If the connection is lost, it connects again, and keeps its messages in
-/// the meantime.
+/// A permanent client of an MQTT 5 broker. If the connection is lost, it connects again, and keeps its messages in the
+/// meantime.
 ///
 /// Each connection is a separate process (`BrokerProcess`). There the library resolves names, waits for networks and
-/// reads the broker's messages, so a broker that crashes the library or fills the memory harms only that process. A
-/// thread in this process gives messages to it and takes its reports; no other thread ever waits for a broker. The
-/// thread wakes when it gets a message while it is connected, when the broker sends something, and to connect again.
-/// The process wakes in the first two cases, and to ping the broker.
+/// reads the broker's messages. A broker that crashes the library or fills the memory harms only that process. A thread
+/// in this process gives messages to it and takes its reports; no other thread ever waits for a broker. The thread
+/// wakes when it gets a message while it is connected, when the broker sends something, and to connect again. The
+/// process wakes in the first two cases, and to ping the broker.
 ///
 /// The program must call `BrokerClient.runIfAsked()` first, because it starts itself again for each connection.
 public final class MQTTConnection: Sendable {

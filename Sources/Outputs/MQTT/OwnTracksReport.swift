@@ -6,7 +6,7 @@ import NMEA
 /// A position in OwnTracks' format: a JSON object whose `_type` is `location` (owntracks.org/booklet/tech/json).
 ///
 /// `lat` and `lon` are in degrees, `alt` (above sea level), `acc` and `vac` in metres, `vel` in km/h, `cog` in degrees,
-/// `p` in kilopascals, and `tst` is the time of the measurement in seconds since 1970. `acc` is the radius that
+/// and `p` in kilopascals. `tst` is the time of the measurement in seconds since 1970. `acc` is the radius that
 /// contains 95 of 100 positions, as in Home Assistant's tracker of the hub.
 enum OwnTracksReport {
   /// If the system clock shows a time before this one, the clock was never set: 2020-01-01.

@@ -2,8 +2,8 @@ import MonotonicTime
 
 /// Bounds how often requests from a broker can switch a device's supply.
 ///
-/// A device without a minimum time on or off follows its clients, so a viewer, or a hostile broker, that begins and
-/// ends a request again and again would switch its supply every few seconds. The first `most` starts in an hour are
+/// A device without a minimum time on or off follows its clients. A viewer, or a hostile broker, that begins and ends a
+/// request again and again would therefore switch its supply every few seconds. The first `most` starts in an hour are
 /// free, so that a short look wakes the devices only for its own duration. Each later one keeps its devices awake for
 /// `floor`. The devices therefore start at most 90 times an hour for viewers.
 struct RequestStarts: Sendable {

@@ -19,8 +19,8 @@ struct StateOutput: StreamOutput {
   }
 }
 
-/// A client of the state. It may request states at a rate and with some parts, fixes, a calibration, a change or list
-/// of fences, or the release of all slots, and state its name.
+/// A client of the state. It may request states at a rate and with some parts, or fixes. It may also request a
+/// calibration, a change or list of fences, or the release of all slots, and it may state its name.
 private final class StateSession: StreamSession {
   /// The time to wait for a request. A client with a request sends it at once, and a client without a request should
   /// not wait long.
@@ -80,8 +80,8 @@ private final class StateSession: StreamSession {
     take(new, isRequested: isRequested)
   }
 
-  /// Sends a state. After a request for another rate there are two streams for a moment, and the old one may still
-  /// deliver states that are older than, or equal to, the last one.
+  /// Sends a state. After a request for another rate there are two streams for a moment. The old one may still deliver
+  /// states that are not newer than the last one, and these are left out.
   private func send(_ state: FusedState) {
     encoding.withBytes(at: state.at, encode: { StateReport.write(state, to: &$0) }) { bytes in
       sent.withLock { if $0.take(state.at) { connection.send(bytes) } }

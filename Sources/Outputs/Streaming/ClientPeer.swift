@@ -52,9 +52,9 @@ extension ClientPeer: CustomStringConvertible {
 /// It cannot be mistaken for one of the hub's own names.
 ///
 /// The hub's own names for holders contain a blank (`gpsd 127.0.0.1:40022`, `held for 127.0.0.1`) or have no number
-/// after them (`journal`). A client's name is followed by the number of its process. The name is in quotes if it has
-/// more than one word or equals one of the hub's own names, because the numbers are left out where the energy per
-/// client is counted.
+/// after them (`journal`). A client's name is followed by the number of its process. Where the energy per client is
+/// counted, the numbers are left out. The name is therefore in quotes if it has more than one word, or equals one of
+/// the hub's own names.
 enum ClientName {
   /// The maximum length of a name in bytes as it is shown, including quotes.
   static let byteLimit = 40

@@ -34,9 +34,9 @@ public struct DescriptorBudget: Equatable, Sendable {
   var unixSockets: Int { min(256, max(8, total / 8)) }
 
   /// The number of descriptors for the clients of one kind of stream port, such as all NMEA 0183 ports. It is a sixth
-  /// of the descriptors that the hub itself and the Unix sockets do not need, because there are three kinds (gpsd, NMEA
-  /// 0183, Signal K), and HTTP, which has the most streams, gets the other half. `own` has room for the few clients of
-  /// a raw bridge.
+  /// of the descriptors that the hub itself and the Unix sockets do not need. The three kinds (gpsd, NMEA 0183, Signal
+  /// K) share one half, and HTTP, which has the most streams, gets the other half. `own` has room for the few clients
+  /// of a raw bridge.
   var streamPort: Int { max(4, left / 6) }
 
   /// The number of descriptors for the connections of the web port, event streams included.
