@@ -5,8 +5,8 @@ import Synchronization
 /// A sender's place in the line of a broadcast. The wait ends when the sender receives the delivering role, or when
 /// another thread has taken its delivery out of the queue.
 final class DeliverySlot: @unchecked Sendable {
-  // Unchecked, and safe: a semaphore may be posted and waited for by different threads, and each of them retains this
-  // object, which destroys the semaphore when it is deinitialized.
+  // Unchecked, and safe: different threads may post a semaphore and wait for it. Each of them retains this object,
+  // which destroys the semaphore when it is deinitialized.
   private let semaphore: UnsafeMutablePointer<sem_t>
   private let hasRole = Atomic(false)
   /// The `pthread_t` of the waiting thread.
@@ -52,8 +52,8 @@ final class DeliveringRole: Sendable {
   let holder = Atomic<UInt>(0)
 }
 
-/// Records which thread of the process waits for which delivering role, so that threads never wait for each other in a
-/// circle.
+/// Records which thread of the process waits for which delivering role. With this record, threads never wait for each
+/// other in a circle.
 ///
 /// A handler may send to another broadcast, whose handlers may send to the first. Before a thread waits, it looks at
 /// the thread that holds the awaited role. If that thread is itself waiting, directly or indirectly, for a role that
