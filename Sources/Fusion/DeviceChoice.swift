@@ -3,8 +3,8 @@ import MonotonicTime
 /// Chooses the receiver to use among several: the most accurate one or, if several are similar, the preferred one. A
 /// single good fix does not cause a change.
 public struct ReceiverChoice: Sendable {
-  /// A receiver counts as without a fix if its last fix is older than this, and older than two and a half of its usual
-  /// intervals.
+  /// A receiver counts as having no fix if its last fix is older than this, and also older than two and a half of its
+  /// usual intervals.
   private static let lifetime = Duration.milliseconds(2500)
   /// How long another receiver must be better before it is chosen.
   private static let proof = Duration.seconds(5)

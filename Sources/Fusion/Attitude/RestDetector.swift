@@ -1,5 +1,5 @@
-/// Detects rest. At rest, gyroscope and accelerometer stay close to their own low-pass filtered values for at least
-/// `minimumDuration` seconds, and the mean rate could be a bias.
+/// Detects rest. The sensor is at rest if gyroscope and accelerometer stay close to their own low-pass filtered values
+/// for at least `minimumDuration` seconds, and if the mean rate is small enough to be a bias.
 struct RestDetector: Sendable {
   private static let timeConstant = 0.5
   private static let minimumDuration = 1.5

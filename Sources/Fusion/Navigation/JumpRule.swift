@@ -30,7 +30,7 @@ struct JumpRule: Sendable {
   static let patience = 7.0
   /// How long the new position of any other receiver must be consistent, in seconds.
   static let persistence = 60.0
-  /// After a pause of more than `patience`, a distance between solution and fix is plausible up to this speed in m/s
+  /// After a pause of more than `patience`, a plausible distance between solution and fix is at most this speed in m/s
   /// times the pause, plus `pauseDistance`.
   private static let pauseSpeed = 30.0
   /// The constant part of the plausible distance, in metres.

@@ -6,8 +6,8 @@ extension NavigationFilter {
   private static let headingGate = 10.83
   /// The smallest sigma in radians. Receivers round small values to zero.
   private static let headingFloor = 0.005
-  /// After headings that agree with each other have been refused for this many seconds, they are accepted, unless the
-  /// course of a vehicle contradicts them. A longer pause begins a new series.
+  /// If refused headings agree with each other for this many seconds, they are accepted, unless the course of a vehicle
+  /// contradicts them. A longer pause begins a new series.
   private static let headingPatience = 10.0
   /// How far the headings of a series may differ in radians, apart from their sigma.
   private static let headingSteadiness = 0.2
