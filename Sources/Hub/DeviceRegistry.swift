@@ -43,8 +43,8 @@ public final class DeviceRegistry: Sendable {
     }
   }
 
-  /// Begins to measure the power of awake devices. A supply monitor may start here, so a new one must already wait for
-  /// the devices of the previous board that use the same hardware.
+  /// Begins to measure the power of awake devices. A supply monitor may start here. A new one must already wait for the
+  /// devices of the previous board that use the same hardware.
   func beginMeters() { for meter in meters { meter.begin() } }
 
   /// Ends the energy meters, except those that continue with other devices.
@@ -126,9 +126,9 @@ public final class DeviceRegistry: Sendable {
   /// The devices whose measurements are fused.
   private var fused: [BoardDevice] { entries.filter { board.fusedDevices.contains($0.description.id) } }
 
-  /// The detector of motion that lets receivers sleep: the first fused inertial sensor that has one, that the board
-  /// file permits, and that shares no supply with a receiver, because the receiver would stay on; `nil` if there is
-  /// none.
+  /// The detector of motion that lets receivers sleep: that of the first fused inertial sensor that has one, if the
+  /// board file permits it. A sensor that shares a supply with a receiver does not count, because the receiver would
+  /// stay on. `nil` if there is none.
   var motion: StillnessMonitor? {
     for case .imu(let description, let reader) in fused {
       guard description.wakesOnMotion, let motion = reader.motion else { continue }

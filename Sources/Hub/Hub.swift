@@ -154,7 +154,8 @@ public final class Hub: Sendable {
   /// Returns once all readers have ended, so that all power lines are off.
   ///
   /// - Parameter limit: the longest wait for readers and lines that hang; `nil` for no limit
-  /// - Returns: the IDs of the devices that are not off, whose supplies are cut, and the names of other lines that hang
+  /// - Returns: the IDs of the devices that are not off, and the names of other lines that hang. The supplies of these
+  ///   devices are cut
   @discardableResult
   public func isOff(within limit: Duration? = nil) async -> [String] {
     let devices = machine.leaving.devices + registry.value.readers

@@ -21,8 +21,8 @@ final class HostTime: Sendable {
   /// The maximum drift of a crystal, a hundred parts per million.
   private static let drift = 1e-4
   /// The largest plausible difference, in seconds, between the progress of the system clock and that of the monotonic
-  /// clock. A larger one shows that the system clock was set, or that the machine was suspended, which the monotonic
-  /// clock does not count.
+  /// clock. A larger one shows that the system clock was set, or that the machine was suspended. The monotonic clock
+  /// does not count a suspension.
   private static let mostDifference = 2.0
 
   private let clock: any MonotonicTimeSource

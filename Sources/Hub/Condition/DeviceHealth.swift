@@ -47,8 +47,9 @@ public final class DeviceHealth: Sendable {
 
   // MARK: Events
 
-  /// Records that the device is a receiver, the port of its line, and whether the board file gives the only speed at
-  /// which the hub listens.
+  /// Records that the device is a receiver, and the port of its line.
+  ///
+  /// - Parameter isSpeedFixed: whether the board file gives the only speed at which the hub listens
   func listens(on port: String, isSpeedFixed: Bool) {
     state.withLock { $0.search = (FixSearch(), Line(port: port, isSpeedFixed: isSpeedFixed)) }
   }

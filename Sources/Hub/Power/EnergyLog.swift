@@ -38,8 +38,8 @@ public struct EnergyLog: Equatable, Sendable {
       guard hour < now, to < end else { break }
       from = to
     }
-    // The clock of a board without a real-time clock may be wrong by years for a while, so the hours farthest from now
-    // are dropped first.
+    // The clock of a board without a real-time clock may be wrong by years for a while. Therefore the hours farthest
+    // from now are dropped first.
     while hours.count > EnergyLog.hourCount, let first = hours.first, let last = hours.last {
       if now - first.number >= last.number - now { hours.removeFirst() } else { hours.removeLast() }
     }

@@ -78,8 +78,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   /// attempt.
   static let bound = 2.02
   /// The idle cost, in restarts, after which a restart is tried. If clients always come during the idle time, there is
-  /// no restart to measure, and an estimate that is too high by chance would stay for ever. The trial costs at most 5 %
-  /// if the estimate is right.
+  /// no restart to measure. An estimate that is too high by chance would then stay for ever. The trial costs at most 5
+  /// % if the estimate is right.
   static let trialRestarts = 20.0
   /// The idle cost, in restarts, after which a restart is tried if the last restart cost less than half of the
   /// estimate. The estimate is then doubtful.

@@ -25,8 +25,8 @@ public struct RestartCosts: Equatable, Sendable {
     public var seconds: Double
     /// The number of starts in the estimate.
     public var count: Int
-    /// The sums of the joules and of the seconds of the last starts, if each cost much more than the estimate, or each
-    /// much less.
+    /// The sums of the joules and of the seconds of the last starts, while all of them cost much more than the
+    /// estimate, or all much less.
     var deviating = SIMD2(0.0, 0.0)
     /// The number of such starts; negative if they cost less than the estimate.
     var deviatingCount = 0

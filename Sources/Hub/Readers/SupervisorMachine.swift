@@ -5,8 +5,8 @@ import MonotonicTime
 /// A thread may wait in its poller for its own limit plus its patience. It may wait there for ever if its wait has no
 /// limit, because a request to stop ends that wait.
 ///
-/// The stamps, the lock and the timer belong to `Supervisor`. Time counts from the check that first saw a thread at
-/// its present place, so that a machine that stood still does not make its readers late.
+/// The stamps, the lock and the timer belong to `Supervisor`. Time counts from the check that first saw a thread at its
+/// present place. A machine that stood still therefore does not make its readers late.
 struct SupervisorMachine: Sendable {
   enum Effect: Equatable, Sendable {
     /// The reader has exceeded its patience, and has failed.

@@ -7,7 +7,7 @@ import Publishing
 /// The subscriptions are numbered, so that a report of an earlier one is recognized.
 struct ClientMotion: Sendable {
   /// If a board starts moving after it stood still for this long, it gets a new fix at once. A shorter stop is only a
-  /// pause, as at a red light or between two waves, and the next fix comes when it is due.
+  /// pause, as at a red light or between two waves. The next fix then comes when it is due.
   static let stand = Duration.seconds(60)
 
   /// The number of the subscription; `nil` if there is none.

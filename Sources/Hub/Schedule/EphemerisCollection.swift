@@ -4,8 +4,8 @@ import MonotonicTime
 /// ephemerides.
 ///
 /// A satellite repeats its ephemeris, its future orbit, every 30 seconds. Sending it takes about 18 seconds, and it is
-/// valid for about four hours. A receiver that sleeps as soon as it has a fix never receives a complete one, so its hot
-/// starts become warm ones of half a minute.
+/// valid for about four hours. A receiver that sleeps as soon as it has a fix never receives a complete ephemeris. Its
+/// hot starts therefore become warm starts, which take half a minute.
 struct EphemerisCollection: Sendable {
   /// The time that a complete reception takes, whenever it begins.
   static let time = Duration.seconds(36)
