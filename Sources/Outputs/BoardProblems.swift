@@ -109,8 +109,8 @@ public enum BoardProblems {
     return status.st_mode & S_IWOTH == 0 ? nil : "every user may change it: sudo chmod o-w \(word)"
   }
 
-  /// Finds programs that cannot run or that every user may change, tokens that cannot be read, and hooks with an MQTT
-  /// topic but no broker.
+  /// Finds programs that cannot run, or that every user may change. Also finds tokens that cannot be read, and hooks
+  /// with an MQTT topic but no broker.
   private static func hooks(
     _ board: Board, isElsewhere: Bool, _ isLeftOut: (String) -> Bool
   ) -> [BoardProblem] {
@@ -194,7 +194,7 @@ public enum BoardProblems {
     return board
   }
 
-  /// Finds outputs with the same TCP port on overlapping addresses, which only the first one could open, and NMEA
+  /// Finds outputs with the same TCP port on overlapping addresses; only the first one could open it. Also finds NMEA
   /// outputs with the same UDP target.
   private static func ports(_ board: Board) -> [BoardProblem] {
     func key(_ index: Int) -> String { board.nmea.count == 1 ? "nmea" : "nmea[\(index)]" }

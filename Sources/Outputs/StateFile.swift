@@ -55,8 +55,8 @@ final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
   }
 }
 
-/// Keeps the instants at which supplies were switched off in a file, so that minimum off times also hold after a
-/// restart of the hub.
+/// Keeps a file of the instants at which supplies were switched off. Minimum off times then also hold after a restart
+/// of the hub.
 public final class SupplyTimesFile: Sendable {
   private let file: StateFile<SupplyTimes?>
 

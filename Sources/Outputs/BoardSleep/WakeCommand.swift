@@ -6,8 +6,9 @@ import NMEA
 
 /// Tells a power manager when the board must have power again, by a program.
 ///
-/// The program gets the time in its arguments, in place of `{wake}` (seconds since 1970) and `{seconds}` (from now on),
-/// and as JSON on its standard input. It runs without a shell, as the hub's user, with the limits of hooks.
+/// The program gets the time in its arguments, in place of `{wake}` (seconds since 1970) and `{seconds}` (from now on).
+/// It also gets the time as JSON on its standard input. It runs without a shell, as the hub's user, with the limits of
+/// hooks.
 struct WakeCommand: Sendable {
   static let limit = Duration.seconds(30)
 

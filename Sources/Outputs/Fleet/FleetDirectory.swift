@@ -4,8 +4,8 @@ import MonotonicTime
 
 /// The hubs with retained messages at a broker. Reading the directory wakes no hub.
 ///
-/// Each change has a number. A client that asks again names the last number that it knows and gets only later
-/// changes, so a thousand unchanged hubs are not sent twice.
+/// Each change has a number. A client that asks again names the last number that it knows, and gets only later changes.
+/// A thousand unchanged hubs are therefore not sent twice.
 final class FleetDirectory: Sendable {
   /// Within this time after the broker is reached again, every running hub has published its retained messages, even if
   /// the broker had lost them in a restart.

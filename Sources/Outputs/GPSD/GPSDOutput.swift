@@ -14,8 +14,8 @@ final class GPSDOutput: StreamOutput {
   let activations: GPSDActivations
   /// The objects of one moment with the attitude, for clients that watch all devices and request no rate of attitudes.
   let moments: GPSDMoments
-  /// The objects without the attitude, for clients that receive it at another rate, or that watch only the selected
-  /// receiver, and for boards without a receiver.
+  /// The objects without the attitude. They are for clients that receive the attitude at another rate or watch only the
+  /// selected receiver, and for boards without a receiver.
   let momentsOfReceiver: GPSDMoments
   /// Each attitude is encoded once for all clients.
   let attitude = SharedEncoding(lineEnd: "\r\n")

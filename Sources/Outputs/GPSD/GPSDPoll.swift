@@ -39,8 +39,8 @@ extension GPSDReport {
       if let state = entry.state {
         writePositionObject(state, reception: entry.epoch, device: entry.path, to: &json)
       } else if let epoch = entry.epoch {
-        // Either this is not the selected receiver, or no client uses the fused state, and the receiver is awake only
-        // for its own sentences or its time.
+        // This may not be the selected receiver. Or no client uses the fused state, and the receiver is awake only for
+        // its own sentences or its time.
         writePositionObject(epoch.fix, device: entry.path, to: &json)
       }
     }

@@ -1,6 +1,6 @@
 /// Divides a client's bytes into requests: `?POLL;`, `?WATCH={…}`, with or without semicolon, line end or blanks,
-/// however the bytes are divided into packets. An object without its closing brace ends at a line end, if the packet
-/// ends there or another request follows, because gpsd answers such requests too.
+/// however the bytes are divided into packets. gpsd also answers requests whose object lacks its closing brace. Such an
+/// object ends at a line end, if the packet ends there or another request follows.
 struct GPSDRequests {
   struct Request: Equatable {
     /// The name, for example `WATCH`; empty if this is not a request.

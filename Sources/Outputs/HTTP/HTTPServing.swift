@@ -166,7 +166,7 @@ final class HTTPServing: Sendable {
   }
 
   /// Closes the port after its clients had time to leave. Cancelling the server would drop connections that it has
-  /// accepted and not yet handled, which its library treats as a programming error that ends the process.
+  /// accepted and not yet handled. Its library treats that as a programming error, and ends the process.
   func end() async {
     isEnding.withLock { $0 = true }
     missing.set(isMissing: false)

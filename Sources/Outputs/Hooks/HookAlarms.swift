@@ -79,8 +79,8 @@ struct HookAlarms: Sendable {
     return (changes, next)
   }
 
-  /// Processes the status of a fence after an event, without waiting for `patience`. A board that is outside when the
-  /// watch begins counts as one that has left, so that its return has a beginning.
+  /// Processes the status of a fence after an event, without waiting for `patience`. If the board is outside when the
+  /// watch begins, it counts as having left the fence, so that its return is reported.
   ///
   /// - Returns: the changes to report
   mutating func look(at fence: FenceStatus) -> [FenceChange] {

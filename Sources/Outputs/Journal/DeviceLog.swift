@@ -2,9 +2,9 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Turns the status changes of one device into log lines. It writes a repeated fault once, then its count after every
-/// `summaryEvery` repetitions, and summarises the lines of a device that switches on and off repeatedly. The first line
-/// about a fault is always written.
+/// Turns the status changes of one device into log lines. It writes a repeated fault once, and then its count after
+/// every `summaryEvery` repetitions. It summarises the lines of a device that switches on and off repeatedly. The first
+/// line about a fault is always written.
 final class DeviceLog: Sendable {
   private struct State {
     var previous: DeviceStatus?

@@ -83,7 +83,7 @@ public enum HubIdentity {
 }
 
 /// Identifies the run of a hub that published a health message. Two hubs of one name detect each other by this
-/// identifier, even if the broker silently ends the connection of one hub when the other connects.
+/// identifier. This works even if the broker silently ends the connection of one hub when the other connects.
 enum FleetInstance {
   private struct Said: Decodable {
     var instance: String?

@@ -39,8 +39,8 @@ enum FusedSentences {
     of state: FusedState, only choice: SentenceChoice = .all, listing epoch: GNSSObservation? = nil,
     repeatsPosition: Bool = false, repeatsAttitudeTime: Bool = false
   ) -> String {
-    // PASHR comes first: gpsd (for example 3.22) takes the last sentence with a time as the end of an epoch, and
-    // would report nothing if that were PASHR.
+    // PASHR comes first. gpsd (for example 3.22) takes the last sentence with a time as the end of an epoch, and would
+    // report nothing if PASHR were the last.
     var chosen = Chosen(choice: choice)
     if !repeatsAttitudeTime, let attitude = state.attitude { addPASHR(of: state, attitude, to: &chosen) }
     if !repeatsPosition {
