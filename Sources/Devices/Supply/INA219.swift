@@ -111,7 +111,7 @@ struct INA219Rate {
   private static let busMilliseconds = 0.532
 
   let hertz: Double
-  /// The bits of the configuration.
+  /// The value of the configuration register for this rate.
   let bits: UInt16
 
   init(nearest requested: Double) {

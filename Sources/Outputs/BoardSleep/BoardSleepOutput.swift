@@ -59,7 +59,7 @@ public final class BoardSleepOutput: Service {
     var isOver = false
   }
 
-  /// The delay from a change to the look. Changes come in groups, and one look serves the group.
+  /// The delay between a change and the next look at the hub. Changes come in groups, and one look serves the group.
   private static let delay = Duration.milliseconds(50)
 
   let host: HubHost
