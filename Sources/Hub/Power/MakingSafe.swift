@@ -127,7 +127,7 @@ public struct SafetyReport: Equatable, Sendable {
   public var problems: [String] = []
   /// The IDs of the missing devices, which could not be put to sleep.
   public var absent: [String] = []
-  /// Whether another program uses a device, as a running hub does.
+  /// Whether another program, such as a running hub, uses a device.
   public var isHeld = false
   /// Whether a device has a power line that the hub can drive.
   public var hasPowerLines = false
