@@ -6,8 +6,8 @@ import MonotonicTime
 /// it by the hysteresis for `grace`. One sample therefore changes nothing. Only consecutive samples count: if the
 /// monitor fails or the machine is suspended, the time begins again. Without samples nothing changes.
 ///
-/// Each method takes an event and returns what must be done. `next` says when the caller must measure again. The lock,
-/// the clock and the monitor belong to the caller.
+/// Each method takes an event and returns the actions that the caller must perform. `next` says when the caller must
+/// measure again. The lock, the clock and the monitor belong to the caller.
 public struct BatteryPolicy: Sendable {
   public enum Level: Equatable, Sendable {
     case normal

@@ -3,8 +3,8 @@ import MonotonicTime
 /// Decides when the machine sleeps, until when, and why it stays awake.
 ///
 /// The machine sleeps once nothing has needed it for the idle time, if the next fix is far enough away. Each method
-/// takes an event and returns what must be done. `nextLook` says when the caller must call `look` again, if nothing
-/// changes before. The lock, the clocks and the machine belong to the caller.
+/// takes an event and returns the actions that the caller must perform. `nextLook` says when the caller must call
+/// `look` again, if nothing changes before. The lock, the clocks and the machine belong to the caller.
 public struct BoardSleepPolicy: Sendable {
   /// The next fix, for which devices must be woken.
   public struct NextFix: Equatable, Sendable {

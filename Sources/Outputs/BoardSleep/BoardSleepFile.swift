@@ -1,6 +1,6 @@
 import Hub
 
-/// Keeps what the hub must know after a sleep of the machine in a file.
+/// Keeps a file with the data that the hub needs after a sleep of the machine.
 public final class BoardSleepFile: Sendable {
   private let file: StateFile<StateEntry<BoardSleepMemory>?>
 

@@ -261,7 +261,7 @@ public final class BoardSleepOutput: Service {
     if state.withLock({ $0.settings != nil }) { soon.withLock { $0 }?.request() }
   }
 
-  /// Looks at what needs the machine, and acts on the decision.
+  /// Gives the policy the current needs of the machine, and acts on its decision.
   func look() {
     let effects = looking.withLock { _ -> [BoardSleepPolicy.Effect] in
       // A hub that ends has no fixes, which is no reason to sleep.

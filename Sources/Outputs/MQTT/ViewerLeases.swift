@@ -110,7 +110,7 @@ final class ViewerLeases: Sendable {
     tellChange()
   }
 
-  /// Keeps the devices of these parts awake, and still those of an earlier call.
+  /// Keeps the devices of these parts awake. The devices of an earlier call stay awake too.
   private func keepAwake(_ parts: Set<StatePart>, until end: MonotonicInstant) {
     let all = parts.union(state.withLock { $0.floor?.parts } ?? [])
     let lease = host.subscribe(
