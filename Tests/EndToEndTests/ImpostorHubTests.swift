@@ -44,7 +44,9 @@ import Testing
     for (index, command) in ["devices", "watch"].enumerated() {
       let program = Program([command, "--socket", "\(temporary.path)/hub.sock"])
       #expect(program.wait() == 69, "\(program.standardError)")
-      #expect(program.standardError.contains("the hub closed the connection"), "\(program.standardError)")
+      // On a busy machine the client's patience may end before its limit for a line is reached.
+      let endings = ["the hub closed the connection", "the hub has not answered within"]
+      #expect(endings.contains { program.standardError.contains($0) }, "\(program.standardError)")
       #expect(impostor.prints { $0.count > index })
     }
     for line in impostor.lines { #expect((Int(line.prefix { $0.isNumber }) ?? .max) < 256, "\(line)") }
