@@ -99,12 +99,26 @@ struct MAVLinkMessageTests {
       "00008040" + zeros(20) + "00008040" + zeros(16) + "00001041" + zeros(12) + "17b7d138" + zeros(8) + "17b7d138"
       + zeros(4) + "0ad7233c"
     let speeds = "0000803e" + zeros(20) + "0000803e" + zeros(16) + "0000803e" + zeros(36)
-    let odometry = try Self.frame(Self.state(), .odometry, sequence: 2)
+    var state = Self.state()
+    state.motion?.value.climbMetresPerSecond = 0
+    let odometry = try Self.frame(state, .odometry, sequence: 2)
     #expect(
       odometry == "fde800000201bf4b01006a18000000000000" + zeros(12) + "f304353f" + zeros(8) + "f304353f"
         + "000080c0000040c0000000000ad7233c000000000ad7a3bc" + pose + speeds + "010c00047b92")
     let vision = try Self.frame(Self.state(), .visionPosition, sequence: 5)
     #expect(vision == "fd7400000501bf660000006a18000000000000" + zeros(20) + "db0fc93f" + pose + "68fa")
+  }
+
+  @Test func `without a known climb, ODOMETRY has no velocity`() throws {
+    var report = try Self.report(.odometry)
+    let message = report.messages(of: Self.state(), sync: MAVLinkTimeSync(), isArduPilot: false).first
+    let payload = try #require(message?.payload)
+    func float(_ start: Int) -> Float {
+      Float(bitPattern: payload[start..<start + 4].reversed().reduce(0 as UInt32) { $0 << 8 | UInt32($1) })
+    }
+    // The speeds, and the first number of their covariance.
+    for start in [36, 40, 44, 144] { #expect(float(start).isNaN, "\(start)") }
+    #expect(float(8) == 0 && float(60) == 4)
   }
 
   @Test func `ArduPilot gets the frame that it takes`() throws {

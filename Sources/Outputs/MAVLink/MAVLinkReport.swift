@@ -208,7 +208,9 @@ struct MAVLinkReport {
     }
     for value in [quaternion.w, quaternion.x, quaternion.y, quaternion.z] { fields.addFloat(value) }
     let motion = state.motion?.value
-    let velocity = motion?.velocity.map { quaternion.conjugate.rotate($0) }
+    // With an unknown climb, the velocity in body axes is unknown: a zero would look measured.
+    let isKnown = motion?.climbMetresPerSecond != nil
+    let velocity = isKnown ? motion?.velocity.map { quaternion.conjugate.rotate($0) } : nil
     for speed in [velocity?.x, velocity?.y, velocity?.z] { fields.addFloat(speed) }
     let rates = state.rates?.value
     for rate in [rates?.x, rates?.y, rates?.z] { fields.addFloat(rate) }
@@ -217,7 +219,7 @@ struct MAVLinkReport {
     // rates have no known sigma.
     let climb = motion?.verticalSigmaMetresPerSecond
     let speed = motion?.horizontalSigmaMetresPerSecond.map { max($0, climb ?? $0) }
-    fields.addCovariance([speed, speed, speed, 0, 0, 0])
+    fields.addCovariance([velocity == nil ? nil : speed, speed, speed, 0, 0, 0])
     // The axes point north, east, down in both frames. ArduPilot takes MAV_FRAME_LOCAL_FRD only. Other autopilots would
     // not take its first axis for north, so they get MAV_FRAME_LOCAL_NED.
     fields.add(isArduPilot ? 20 : 1, bytes: 1)
