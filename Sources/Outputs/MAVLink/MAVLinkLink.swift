@@ -88,6 +88,8 @@ final class MAVLinkLink: Sendable {
     let poller = Poller(stop: stop.fileDescriptor)
     var backoff = ReconnectBackoff()
     var lastProblem: String?
+    // The autopilot in the log. A wake-up of the devices does not change it.
+    var autopilot: MAVLinkNode.Autopilot?
     while !stop.isSet {
       guard state.withLock(\.isAwake) else {
         // No descriptor is watched besides the signals.
@@ -97,7 +99,7 @@ final class MAVLinkLink: Sendable {
       do throws(HardwareError) {
         let line = try open(port.line)
         defer { line.close() }
-        try serve(line, poller) {
+        try serve(line, poller, &autopilot) {
           backoff.reset()
           if lastProblem != "" { sink.write(.notice, "MAVLink: messages go to \(port.line)") }
           lastProblem = ""
@@ -115,21 +117,24 @@ final class MAVLinkLink: Sendable {
 
   /// Serves the line until the devices are asleep or the thread must stop.
   ///
-  /// - Parameter sent: called when the line has taken the first message
-  private func serve(_ line: any SerialPort, _ poller: Poller, sent: () -> Void) throws(HardwareError) {
+  /// - Parameters:
+  ///   - known: the autopilot that the log names
+  ///   - sent: called when the line has taken the first message
+  private func serve(
+    _ line: any SerialPort, _ poller: Poller, _ known: inout MAVLinkNode.Autopilot?, sent: () -> Void
+  ) throws(HardwareError) {
     let clock = MonotonicClock()
     begin(line, at: clock.now)
-    var autopilot: UInt8?
     var hasSent = false
     var unsent: ArraySlice<UInt8> = []
     while state.withLock(\.isAwake) {
       try receive(line, clock)
       let (deadline, heard) = elapse(to: clock.now)
-      if let heard, heard.system != autopilot {
+      if let heard, known.map({ !$0.isSame(as: heard) }) ?? true {
         let maker = heard.isArduPilot ? " (ArduPilot)" : heard.type == MAVLinkLink.px4 ? " (PX4)" : ""
         sink.write(
           .notice, "MAVLink: the autopilot is system \(heard.system), component \(heard.component)\(maker)")
-        autopilot = heard.system
+        known = heard
       }
       let isFlushed = try flush(line, &unsent)
       if isFlushed, !hasSent {

@@ -14,6 +14,10 @@ struct MAVLinkNode {
     var heard: MonotonicInstant
 
     var isArduPilot: Bool { type == MAVLinkMessage.arduPilot }
+
+    func isSame(as other: Autopilot) -> Bool {
+      (system, component, type) == (other.system, other.component, other.type)
+    }
   }
 
   static let interval = Duration.seconds(1)
@@ -62,11 +66,14 @@ struct MAVLinkNode {
     let type = Int(frame.payload[5])
     guard type != MAVLinkMessage.noAutopilot else { return [] }
     let new = Autopilot(system: frame.system, component: frame.component, type: type, heard: now)
+    var isFirst = autopilot == nil
     if let known = autopilot, (known.system, known.component) != (new.system, new.component) {
-      guard now - known.heard > MAVLinkNode.patience else { return [] }
+      // A router may forward the messages of other vehicles. The autopilot of the hub's own vehicle goes before.
+      let isOwn = new.system == system && known.system != system
+      guard isOwn || now - known.heard > MAVLinkNode.patience else { return [] }
       sync = MAVLinkTimeSync()
+      isFirst = true
     }
-    let isFirst = autopilot == nil
     autopilot = new
     return isFirst ? question(at: now) : []
   }
@@ -84,7 +91,9 @@ struct MAVLinkNode {
       return [.timeSync(answer: sync.time(at: now), request: request, to: (frame.system, frame.component))]
     }
     let isOwn = autopilot.map { ($0.system, $0.component) == (frame.system, frame.component) } ?? false
-    if !isOwn || !sync.take(request: request, answer: answer, at: now) { refusedAnswers += 1 }
+    let isTaken = isOwn && sync.take(request: request, answer: answer, at: now)
+    // Without a target, it may be the answer to another component, which a router has sent to all.
+    if !isTaken, target.0 != 0 { refusedAnswers += 1 }
     return []
   }
 
