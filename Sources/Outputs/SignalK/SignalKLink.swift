@@ -136,11 +136,14 @@ final class SignalKLink: Sendable {
   private func token() throws(SignalKServerError) -> String? {
     guard let file = server.tokenFile else { return nil }
     if let reason = SecretFile.refusal(ofBoards: file) { throw .unreadableToken(file: file, reason: reason) }
+    let token: String
     do throws(SecretFile.Failure) {
-      let found = try SecretFile.read(file, orCredential: "")
-      return found.map { String(decoding: $0.secret, as: UTF8.self) }
+      token = String(decoding: try SecretFile.read(file, orCredential: "")?.secret ?? [], as: UTF8.self)
     } catch {
       throw .unreadableToken(file: error.file, reason: error.reason)
     }
+    // A server takes a client with an empty token for one without, and drops its values without an answer.
+    if token.isEmpty { throw .unreadableToken(file: file, reason: "it is empty") }
+    return token
   }
 }
