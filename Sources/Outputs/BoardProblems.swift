@@ -267,7 +267,7 @@ public enum BoardProblems {
     }
     // The places are compared by means of a dictionary and not in pairs, because there may be thousands of devices.
     var first: [String: String] = [:]
-    return board.devices.compactMap { device in
+    var problems = board.devices.compactMap { device -> BoardProblem? in
       let place = place(device)
       guard let other = first[place] else {
         first[place] = device.id
@@ -275,6 +275,11 @@ public enum BoardProblems {
       }
       return BoardProblem("devices.\(device.id)", "is at \(place), where 'devices.\(other)' is already")
     }
+    // The autopilot's port may be another name of a receiver's port. Only one of the two could open it.
+    if let port = board.mavlink?.serialPort, let device = first[Files.resolved(port) ?? port] {
+      problems.append(BoardProblem("mavlink.port", "is at \(port), where 'devices.\(device)' is already"))
+    }
+    return problems
   }
 
   /// Finds GPIO lines with two uses. The second use would fail at each start. Devices on one switch may share its
@@ -293,10 +298,12 @@ public enum BoardProblems {
     }
   }
 
-  /// Finds gpsd and NMEA outputs whose `parts` list names only parts that no device of the board measures. Their
-  /// clients would get nothing.
+  /// Finds outputs whose `parts` list names only parts that no device of the board measures. Their clients would get
+  /// nothing.
   private static func parts(_ board: Board) -> [BoardProblem] {
-    let wanted = [("gpsd", board.gpsdParts)] + board.nmea.map { ("nmea", $0.feed.parts) }
+    var wanted = [("gpsd", board.gpsdParts)] + board.nmea.map { ("nmea", $0.feed.parts) }
+    if let parts = board.mavlink?.parts { wanted.append(("mavlink", parts)) }
+    for server in board.signalKServers { wanted.append((server.key, server.parts)) }
     return wanted.filter { $0.1 != .all && $0.1.kinds(on: board).isEmpty }.map { key, parts in
       BoardProblem("\(key).parts", "is \(parts.names), which no device of this board measures")
     }

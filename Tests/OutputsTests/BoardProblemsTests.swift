@@ -39,6 +39,20 @@ struct BoardProblemsTests {
     #expect(problems.count == 3, "\(problems)")
   }
 
+  @Test func `an autopilot at the port of a receiver, and parts that no device measures, are reported`() throws {
+    let problems = BoardProblems.find(
+      in: try board(
+        """
+        devices: { gps: { driver: 'nmea', port: '/dev/tty' } },
+        mavlink: { port: '/dev/../dev/tty', keepsAwake: true, parts: ['pressure'] },
+        signalk: { server: 'ws://b', keepsAwake: true, parts: ['pressure'] }
+        """)
+    ).map { "\($0)" }
+    #expect(problems.contains("'mavlink.port' is at /dev/../dev/tty, where 'devices.gps' is already"), "\(problems)")
+    #expect(problems.contains("'mavlink.parts' is pressure, which no device of this board measures"), "\(problems)")
+    #expect(problems.contains("'signalk.parts' is pressure, which no device of this board measures"), "\(problems)")
+  }
+
   /// With one report for each pair of devices, and an access to the disk for each, the check of a long board file took
   /// minutes.
   @Test func `each device that conflicts with an earlier one is reported once`() throws {
