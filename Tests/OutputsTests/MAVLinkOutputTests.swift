@@ -127,13 +127,25 @@ import Testing
 
   @Test func `a serial line gets the same messages`() async throws {
     let terminal = PseudoTerminal()
-    let hub = try ServedHub(
-      "mavlink: { port: \"\(terminal.path)\", speed: 115200, simulated: true, keepsAwake: true }")
-    let output = MAVLinkOutput(host: hub.host, sink: JournalSink(to: Nowhere()))
+    let settings = { (speed: Int) in
+      "mavlink: { port: \"\(terminal.path)\", speed: \(speed), simulated: true, keepsAwake: true }"
+    }
+    let hub = try ServedHub(settings(115_200))
+    let (log, lifetime) = (Recorder<String>(), Lifetime())
+    let sink = JournalSink(to: Nowhere())
+    sink.observe { log.append($0.message) }.store(in: lifetime)
+    let output = MAVLinkOutput(host: hub.host, sink: sink)
     let service = Task { try await output.run() }
     #expect(eventually { terminal.readNow().contains(0xFD) })
+    // With other settings, the next thread waits until the earlier one has closed the port.
+    for speed in [57_600, 9600, 57_600] {
+      try await hub.reload(HubProcess.simulatedBoard(settings(speed)))
+      #expect(log.waits { $0.last == "MAVLink: messages go to \(terminal.path) at \(speed) baud" })
+    }
+    #expect(!log.values.contains { $0.contains("in use") }, "\(log.values)")
     service.cancel()
     _ = await service.result
     await hub.end()
+    lifetime.end()
   }
 }

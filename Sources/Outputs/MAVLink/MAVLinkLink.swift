@@ -38,6 +38,8 @@ final class MAVLinkLink: Sendable {
   /// The most waiting bytes. At 57600 baud they take 0.4 s.
   private static let sizeLimit = 2048
   private static let pause = Duration.milliseconds(20)
+  /// How long a port takes to close: a serial line sends its last bytes for up to a second.
+  private static let longestClosing = Duration.seconds(3)
   /// The most reads before the link sends, so that a flood does not keep it from sending.
   private static let mostReads = 16
 
@@ -47,6 +49,8 @@ final class MAVLinkLink: Sendable {
   private let sink: JournalSink
   private let open: Opener
   private let stop = StopSignal()
+  /// Set when the thread has closed its port and ends.
+  let ended = StopSignal()
   private let wake = WakeSignal()
   private let state: Guarded<State>
 
@@ -61,8 +65,14 @@ final class MAVLinkLink: Sendable {
     state = Guarded(State(report: MAVLinkReport(port)))
   }
 
-  func start() {
-    let error = DetachedThread.start("mavlink") { [self] in run() }
+  /// - Parameter earlier: the end of the link before this one, which may still have the same port
+  func start(after earlier: StopSignal?) {
+    let error = DetachedThread.start("mavlink") { [self] in
+      // A stop request does not end this wait, because the next link waits only for this one.
+      if let earlier { _ = Poller(stop: -1).wait(for: earlier.fileDescriptor, atMost: MAVLinkLink.longestClosing) }
+      run()
+      ended.set()
+    }
     if error != 0 { sink.write(.warning, "MAVLink: cannot start a thread for \(port.line)") }
   }
 

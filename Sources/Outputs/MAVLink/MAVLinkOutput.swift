@@ -18,6 +18,8 @@ public final class MAVLinkOutput: Service {
     let port: MAVLinkPort
     let isSimulated: Bool
     let lifetime: Lifetime
+    /// Set when the thread has ended; `nil` without a thread.
+    var ended: StopSignal?
   }
 
   private let present = Guarded<Present?>(nil)
@@ -49,22 +51,30 @@ public final class MAVLinkOutput: Service {
     replace(with: nil)
   }
 
-  private func replace(with new: Present?) {
-    present.withLock { present in
+  /// - Returns: what ended
+  @discardableResult
+  private func replace(with new: Present?) -> Present? {
+    let old = present.withLock { present in
       defer { present = new }
       return present
-    }?.lifetime.end()
+    }
+    old?.lifetime.end()
+    return old
   }
 
   private func serve(_ board: Board) {
-    guard let port = board.mavlink else { return replace(with: nil) }
+    guard let port = board.mavlink else {
+      replace(with: nil)
+      return
+    }
     let hub = host.hub
     // The messages cannot say that a value is simulated, and an autopilot would fly by it.
     let isSimulated = hub.origin != .real
     if present.withLock({ $0?.port == port && $0?.isSimulated == isSimulated }) { return }
-    replace(with: nil)
+    let earlier = replace(with: nil)?.ended
     let lifetime = Lifetime()
-    defer { replace(with: Present(port: port, isSimulated: isSimulated, lifetime: lifetime)) }
+    var new = Present(port: port, isSimulated: isSimulated, lifetime: lifetime)
+    defer { replace(with: new) }
     if isSimulated {
       guard port.takesSimulated else {
         return sink.write(
@@ -84,6 +94,7 @@ public final class MAVLinkOutput: Service {
       : hub.lastState.subscribe(as: holder, receiveValue: { if let state = $0 { send(state) } })
     states.store(in: lifetime)
     Subscription { link.end() }.store(in: lifetime)
-    link.start()
+    link.start(after: earlier)
+    new.ended = link.ended
   }
 }
