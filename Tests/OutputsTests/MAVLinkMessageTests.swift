@@ -143,9 +143,10 @@ struct MAVLinkMessageTests {
     var report = try Self.report(.visionPosition)
     var state = Self.state()
     func pose(after seconds: Double, north metres: Double, _ mode: FusedState.Mode) -> (Float, UInt8)? {
-      state.at = state.at + .seconds(seconds)
+      let now = state.at + .seconds(seconds)
+      state.at = now
       state.mode = mode
-      state.position?.at = state.at
+      state.position?.at = now
       state.position?.value.latitudeDegrees = 52 + metres / 111_267
       let message = report.messages(of: state, sync: MAVLinkTimeSync(), isArduPilot: false).first
       guard let payload = message?.payload, let count = payload.last else { return nil }
