@@ -1,9 +1,13 @@
 #include "CSystemd.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <systemd/sd-bus.h>
 
@@ -13,7 +17,7 @@ static const char root[] = "/org/freedesktop/ModemManager1";
 static const char location[] = "org.freedesktop.ModemManager1.Modem.Location";
 
 // MMModemLocationSource.
-enum { source_gps_nmea = 1 << 2 };
+enum { source_gps_raw = 1 << 1, source_gps_nmea = 1 << 2, source_gps_unmanaged = 1 << 4 };
 
 // ModemManager's interval between two reports, unless a program sets another one.
 enum { usual_seconds = 30 };
@@ -30,7 +34,23 @@ struct csystemd_modem {
   char *present, *unread;
   int is_gone, was_on, had_signals;
   uint32_t old_seconds;
+  // A socket with the modem's name, which only one hub of the machine can have; -1 if another hub has it.
+  int claim;
 };
+
+// Takes a modem's name among the hubs of the machine. The kernel releases it however a hub ends.
+static int claim(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "sensorhub%s", path);
+  int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (made < 0) return -1;
+  if (length < (int)sizeof address.sun_path - 1
+      && !bind(made, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length))) {
+    return made;
+  }
+  close(made);
+  return -1;
+}
 
 // Whether a text contains a line.
 static int has_line(const char *text, const char *line, size_t length) {
@@ -199,24 +219,45 @@ static int set_seconds(csystemd_modem *modem, uint32_t seconds, sd_bus_error *er
 
 // Restores what another program may rely on. It may have changed the sources in the meantime. If the receiver cannot be
 // switched off, the interval stays 0, so that the hub does it the next time.
-static void switch_off(csystemd_modem *modem) {
+static int switch_off(csystemd_modem *modem, sd_bus_error *error) {
   uint32_t enabled = 0;
-  if (get(modem, "Enabled", 'u', &enabled, NULL) < 0) return;
+  int result = get(modem, "Enabled", 'u', &enabled, error);
   if (!modem->was_on) enabled &= ~(uint32_t)source_gps_nmea;
-  if (set_up(modem, enabled, modem->had_signals, NULL) >= 0) (void)set_seconds(modem, modem->old_seconds, NULL);
+  if (result >= 0) result = set_up(modem, enabled, modem->had_signals, error);
+  return result < 0 ? result : set_seconds(modem, modem->old_seconds, error);
 }
 
-static int start(csystemd_modem *modem, int number, sd_bus_error *error) {
-  uint32_t able = 0, enabled = 0;
-  char match[256];
+// Finds the modem, and what ModemManager has set.
+//
+// Returns a negative errno, or whether a hub that was killed has left the receiver on. Only such a hub leaves the
+// interval at 0 without a claim.
+static int look_up(csystemd_modem *modem, int number, uint32_t *enabled, sd_bus_error *error) {
+  uint32_t able = 0;
   int result = sd_bus_open_system(&modem->bus);
+  if (result == -ENOENT || result == -ECONNREFUSED) return -ENOTCONN;
   if (result >= 0) result = sd_bus_set_method_call_timeout(modem->bus, call_limit_us);
   if (result >= 0) result = find(modem, number, error);
   if (result >= 0) result = get(modem, "Capabilities", 'u', &able, error);
   if (result >= 0 && !(able & source_gps_nmea)) result = -EOPNOTSUPP;
-  if (result >= 0) result = get(modem, "Enabled", 'u', &enabled, error);
+  if (result >= 0) result = get(modem, "Enabled", 'u', enabled, error);
   if (result >= 0) result = get(modem, "SignalsLocation", 'b', &modem->had_signals, error);
   if (result >= 0) result = get(modem, "GpsRefreshRate", 'u', &modem->old_seconds, error);
+  if (result < 0) return result;
+  modem->claim = claim(modem->path);
+  int is_left = modem->old_seconds == 0 && modem->claim >= 0;
+  if (is_left) {
+    modem->old_seconds = usual_seconds;
+    modem->had_signals = 0;
+  }
+  modem->was_on = !is_left && (*enabled & source_gps_nmea) != 0;
+  return is_left;
+}
+
+static int start(csystemd_modem *modem, int number, sd_bus_error *error) {
+  uint32_t enabled = 0;
+  char match[256];
+  int result = look_up(modem, number, &enabled, error);
+  if (result > 0) enabled &= ~(uint32_t)source_gps_nmea;
   if (result >= 0) {
     result = sd_bus_match_signal(
       modem->bus, NULL, destination, modem->path, "org.freedesktop.DBus.Properties", "PropertiesChanged",
@@ -233,13 +274,6 @@ static int start(csystemd_modem *modem, int number, sd_bus_error *error) {
     result = sd_bus_add_match(modem->bus, NULL, match, went_away, modem);
   }
   if (result < 0) return result;
-  // Only a hub that was killed leaves the interval at 0, and then the receiver on too.
-  if (modem->old_seconds == 0) {
-    modem->old_seconds = usual_seconds;
-    modem->had_signals = 0;
-    enabled &= ~(uint32_t)source_gps_nmea;
-  }
-  modem->was_on = (enabled & source_gps_nmea) != 0;
   // By default there is a report every 30 s. With 0, there is one for each sentence. The interval is set first, as the
   // mark of a receiver that the hub has switched on.
   result = set_seconds(modem, 0, error);
@@ -247,32 +281,61 @@ static int start(csystemd_modem *modem, int number, sd_bus_error *error) {
   result = set_up(modem, enabled | source_gps_nmea, 1, error);
   // A modem that answers too late may switch its receiver on nevertheless, so the mark stays.
   if (result == -ETIMEDOUT) (void)set_up(modem, enabled, modem->had_signals, NULL);
-  else if (result < 0) switch_off(modem);
+  else if (result < 0) (void)switch_off(modem, NULL);
+  return result;
+}
+
+static csystemd_modem *new_modem(void) {
+  csystemd_modem *modem = calloc(1, sizeof *modem);
+  if (modem) modem->claim = -1;
+  return modem;
+}
+
+static void free_modem(csystemd_modem *modem) {
+  sd_bus_flush_close_unref(modem->bus);
+  if (modem->claim >= 0) close(modem->claim);
+  free(modem->path);
+  free(modem->owner);
+  free(modem->present);
+  free(modem->unread);
+  free(modem);
+}
+
+// Passes ModemManager's words on.
+static int explain(int result, sd_bus_error *error, char *problem, size_t size) {
+  snprintf(problem, size, "%s", error->message ? error->message : "");
+  if (sd_bus_error_has_name(error, "org.freedesktop.DBus.Error.NameHasNoOwner")
+      || sd_bus_error_has_name(error, "org.freedesktop.DBus.Error.ServiceUnknown")) {
+    result = -ESRCH;
+  } else if (sd_bus_error_has_name(error, "org.freedesktop.ModemManager1.Error.Core.Unauthorized")) {
+    result = -EACCES;
+  }
+  sd_bus_error_free(error);
   return result;
 }
 
 int csystemd_modem_open(csystemd_modem **opened, int number, char *problem, size_t size) {
   *opened = NULL;
-  csystemd_modem *modem = calloc(1, sizeof *modem);
+  csystemd_modem *modem = new_modem();
   if (!modem) return -ENOMEM;
   sd_bus_error error = SD_BUS_ERROR_NULL;
-  int result = start(modem, number, &error);
-  snprintf(problem, size, "%s", error.message ? error.message : "");
-  if (sd_bus_error_has_name(&error, "org.freedesktop.DBus.Error.NameHasNoOwner")
-      || sd_bus_error_has_name(&error, "org.freedesktop.DBus.Error.ServiceUnknown")) {
-    result = -ESRCH;
-  } else if (sd_bus_error_has_name(&error, "org.freedesktop.ModemManager1.Error.Core.Unauthorized")) {
-    result = -EACCES;
-  }
-  sd_bus_error_free(&error);
-  if (result >= 0) {
-    *opened = modem;
-    return 0;
-  }
-  // Nothing is left on.
-  modem->is_gone = 1;
-  csystemd_modem_close(modem);
-  return result;
+  int result = explain(start(modem, number, &error), &error, problem, size);
+  if (result >= 0) *opened = modem;
+  else free_modem(modem);
+  return result < 0 ? result : 0;
+}
+
+int csystemd_modem_make_safe(int number, char *problem, size_t size) {
+  csystemd_modem *modem = new_modem();
+  if (!modem) return -ENOMEM;
+  sd_bus_error error = SD_BUS_ERROR_NULL;
+  uint32_t enabled = 0;
+  int result = look_up(modem, number, &enabled, &error);
+  // A source that the hub never sets belongs to another program, which uses the receiver too.
+  if (result > 0 && !(enabled & (source_gps_raw | source_gps_unmanaged))) result = switch_off(modem, &error);
+  result = explain(result, &error, problem, size);
+  free_modem(modem);
+  return result < 0 ? result : 0;
 }
 
 int csystemd_modem_fd(const csystemd_modem *modem) { return sd_bus_get_fd(modem->bus); }
@@ -291,11 +354,6 @@ long csystemd_modem_read(csystemd_modem *modem, char *buffer, size_t size) {
 
 void csystemd_modem_close(csystemd_modem *modem) {
   if (!modem) return;
-  if (!modem->is_gone) switch_off(modem);
-  sd_bus_flush_close_unref(modem->bus);
-  free(modem->path);
-  free(modem->owner);
-  free(modem->present);
-  free(modem->unread);
-  free(modem);
+  if (!modem->is_gone) (void)switch_off(modem, NULL);
+  free_modem(modem);
 }

@@ -6,6 +6,8 @@ public protocol Hardware: Sendable {
   /// Throws if a serial port could not be opened now, for example because permission is missing or another program uses
   /// the port. The port stays unchanged.
   func checkSerialPort(_ name: String) throws(HardwareError)
+  /// Switches a receiver off that needs no supply line and no command for that, if a hub that was killed has left it on.
+  func makeSafe(serialPort name: String) throws(HardwareError)
   func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput
   /// - Parameter falling: whether to report falling edges instead of rising ones
   func gpioEdges(_ name: GPIOLineName, falling: Bool) throws(HardwareError) -> any GPIOEdgeInput
@@ -17,6 +19,8 @@ extension Hardware {
   public func isSimulated(_ name: String) -> Bool { false }
 
   public func checkSerialPort(_ name: String) throws(HardwareError) {}
+
+  public func makeSafe(serialPort name: String) throws(HardwareError) {}
 }
 
 /// The devices that the kernel offers, and receivers on the network and of modems.
@@ -43,6 +47,11 @@ public struct LinuxHardware: Hardware {
     if NetworkSource(name) != nil || ModemPortName(name) != nil { return }
     if let place = I2CPortName(name) { return try i2cBus(place.bus).claim(place.address) }
     try LinuxSerialPort.check(name, on: machine)
+  }
+
+  public func makeSafe(serialPort name: String) throws(HardwareError) {
+    // The kernel switches its own receivers off when a program ends, but ModemManager does not.
+    if let place = ModemPortName(name) { try ModemPort.makeSafe(place) }
   }
 
   public func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput {

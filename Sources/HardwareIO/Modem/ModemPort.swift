@@ -43,24 +43,36 @@ public final class ModemPort: SerialPort {
     var problem = [CChar](repeating: 0, count: 256)
     let result = csystemd_modem_open(&opened, place.number ?? -1, &problem, problem.count)
     modem = Guarded(Handle(pointer: opened))
-    guard result < 0 else { return }
-    let words = String(decoding: problem.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    throw ModemPort.error(-result, words, place)
+    if result < 0 { throw ModemPort.error(-result, problem, place) }
   }
 
-  private static func error(_ errno: Int32, _ words: String, _ place: ModemPortName) -> HardwareError {
+  /// Switches a modem's receiver off if a hub that was killed has left it on, unless another program uses it. Does
+  /// nothing if there is no ModemManager or no such modem.
+  static func makeSafe(_ place: ModemPortName) throws(HardwareError) {
+    var problem = [CChar](repeating: 0, count: 256)
+    let result = csystemd_modem_make_safe(place.number ?? -1, &problem, problem.count)
+    if result == 0 || [ENOTCONN, ESRCH, ENODEV, EOPNOTSUPP].contains(-result) { return }
+    throw ModemPort.error(-result, problem, place)
+  }
+
+  private static func error(_ errno: Int32, _ problem: [CChar], _ place: ModemPortName) -> HardwareError {
+    let words = String(decoding: problem.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     switch errno {
-    case ESRCH: .unheard("ModemManager does not run", nextStep: "start it: sudo systemctl start ModemManager")
-    case ENODEV: .unheard("there is no modem with a receiver at \(place)", nextStep: "list the modems: mmcli -L")
+    case ENOTCONN:
+      return .unheard(
+        "there is no system bus (D-Bus), through which ModemManager gives the receiver of \(place)",
+        nextStep: "start both: sudo systemctl start dbus ModemManager")
+    case ESRCH: return .unheard("ModemManager does not run", nextStep: "start it: sudo systemctl start ModemManager")
+    case ENODEV: return .unheard("there is no modem with a receiver at \(place)", nextStep: "list the modems: mmcli -L")
     case EOPNOTSUPP:
-      .unheard(
+      return .unheard(
         "the modem at \(place) gives no sentences",
         nextStep: "see what it can: mmcli -m \(place.number ?? 0) --location-status")
     case EACCES, EPERM:
-      .unheard(
+      return .unheard(
         "ModemManager refuses the receiver of \(place)",
         nextStep: "give the hub's user the two rights that 'Receivers of modems' in the reference names")
-    default: .system("the receiver of \(place)\(words.isEmpty ? "" : " (\(words))")", errno: errno)
+    default: return .system("the receiver of \(place)\(words.isEmpty ? "" : " (\(words))")", errno: errno)
     }
   }
 

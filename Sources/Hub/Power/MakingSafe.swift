@@ -49,7 +49,7 @@ public struct MakingSafe {
         if case .gpio(let line, _) = entry.description.power.switch {
           reports[index].hasPowerLines = true
           lines[line, default: Group()].steps.append(step)
-        } else if !entry.isReceiver || !isStarting {
+        } else if !isStarting || !entry.needsListening {
           sleepers[entry.connection, default: Group()].steps.append(step)
         }
       }
@@ -112,7 +112,10 @@ public struct MakingSafe {
 }
 
 extension BoardDevice {
-  fileprivate var isReceiver: Bool { if case .receiver = self { true } else { false } }
+  /// Whether putting the device to sleep takes seconds of listening. ModemManager knows the state of a modem's receiver.
+  fileprivate var needsListening: Bool {
+    if case .receiver(let receiver, _) = self { !ModemPortName.isMeant(by: receiver.port) } else { false }
+  }
 
   /// The receiver's port, or the chip's bus and address, which only one thread may use at a time.
   fileprivate var connection: String {

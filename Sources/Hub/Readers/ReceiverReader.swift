@@ -75,6 +75,7 @@ public final class ReceiverReader: Sendable {
         NetworkSource(description.port) == nil && !ModemPortName.isMeant(by: description.port) ? 3 : 30), on: machine,
       check: { () throws(HardwareError) in try hardware.checkSerialPort(description.port) },
       putToSleep: { () throws(HardwareError) in
+        try hardware.makeSafe(serialPort: description.port)
         guard configuration.sleepsSupplied else { return }
         let port = try hardware.serialPort(description.port, speed: description.speed ?? .b9600)
         defer { port.close() }
