@@ -5,10 +5,7 @@ import MonotonicTime
 import Publishing
 import ServiceLifecycle
 
-/// GDL 90 in datagrams, for tablets in cockpits.
-///
-/// The hub cannot know whether a tablet listens, so by default this output powers no device: it sends datagrams while
-/// other clients keep the devices awake. With `keepsAwake` in the board file, it keeps the devices awake itself.
+/// GDL 90 in datagrams, for tablets in cockpits. Their address is a `Peer`.
 public final class GDL90Output: Service {
   private struct SendTimes {
     var nextPosition: MonotonicInstant?
@@ -20,13 +17,6 @@ public final class GDL90Output: Service {
 
   private let host: HubHost
   private let sink: JournalSink
-  /// The target of the datagrams, and their subscription and socket.
-  private struct Present {
-    let target: UDPTarget
-    let lifetime: Lifetime
-  }
-
-  private let present = Guarded<Present?>(nil)
 
   public init(host: HubHost, sink: JournalSink) {
     self.host = host
@@ -34,41 +24,22 @@ public final class GDL90Output: Service {
   }
 
   public func run() async throws {
-    let boards = host.hub.registry.subscribe(as: "gdl90", receiveValue: { [self] in serve($0.board) })
-    await untilShutdown()
-    boards.cancel()
-    replace(with: nil)
+    await host.hub.servePeers(as: "gdl90", \.gdl90) { [self] in [connect($0)] }
   }
 
-  private func replace(with new: Present?) {
-    present.withLock { present in
-      defer { present = new }
-      return present
-    }?.lifetime.end()
-  }
-
-  private func serve(_ board: Board) {
-    guard let target = board.gdl90 else { return replace(with: nil) }
-    if present.withLock({ $0?.target == target }) { return }
-    let hub = host.hub
-    let lifetime = Lifetime()
+  private func connect(_ target: UDPTarget) -> Peer {
     let datagrams = SentenceDatagrams(
       to: target, traffic: host.traffic.nmea, sink: sink, title: "GDL 90", things: "messages")
     let times = Guarded(SendTimes())
-    let send = { @Sendable (state: FusedState) in
+    let states = host.hub.sendStates(
+      as: Holder("gdl90 udp \(target)"), keepsAwake: target.keepsAwake, rateHz: GDL90Output.rateHz, parts: .all
+    ) { state in
       // The devices have gone to sleep, so the last position is no longer the present one.
       guard state.mode != .asleep else { return }
       let bytes = times.withLock { GDL90Output.due(state, &$0) }.flatMap(\.frame)
       if !bytes.isEmpty { bytes.withUnsafeBufferPointer(datagrams.sendTogether) }
     }
-    let holder = Holder("gdl90 udp \(target)")
-    let states =
-      target.keepsAwake
-      ? hub.state(rateHz: GDL90Output.rateHz, parts: .all).subscribe(as: holder, receiveValue: send)
-      : hub.lastState.subscribe(as: holder, receiveValue: { if let state = $0 { send(state) } })
-    states.store(in: lifetime)
-    Subscription { datagrams.end() }.store(in: lifetime)
-    replace(with: Present(target: target, lifetime: lifetime))
+    return Peer(values: states, link: datagrams)
   }
 
   private static func due(_ state: FusedState, _ times: inout SendTimes) -> [GDL90Message] {

@@ -10,7 +10,7 @@ import Publishing
 ///
 /// An autopilot sends all the time. So the port is open only while the devices are awake, and until then the thread
 /// sleeps without a limit. Other threads only put messages into the queue.
-final class MAVLinkLink: Sendable {
+final class MAVLinkLink: PeerLink {
   /// Opens the connection.
   typealias Opener = @Sendable (_ line: MAVLinkPort.Line) throws(HardwareError) -> any SerialPort
 
@@ -49,14 +49,18 @@ final class MAVLinkLink: Sendable {
   private let sink: JournalSink
   private let open: Opener
   private let stop = StopSignal()
+  /// Set when the link before this one, which may have the same port, has closed it; `nil` if there was none.
+  private let earlier: StopSignal?
   /// Set when the thread has closed its port and ends.
   let ended = StopSignal()
   private let wake = WakeSignal()
   private let state: Guarded<State>
 
   init(
-    _ port: MAVLinkPort, isSimulated: Bool, traffic: OutputTraffic.Kind, sink: JournalSink, open: @escaping Opener
+    _ port: MAVLinkPort, isSimulated: Bool, after earlier: StopSignal?, traffic: OutputTraffic.Kind, sink: JournalSink,
+    open: @escaping Opener
   ) {
+    self.earlier = earlier
     self.port = port
     self.isSimulated = isSimulated
     self.traffic = traffic
@@ -65,8 +69,7 @@ final class MAVLinkLink: Sendable {
     state = Guarded(State(report: MAVLinkReport(port)))
   }
 
-  /// - Parameter earlier: the end of the link before this one, which may still have the same port
-  func start(after earlier: StopSignal?) {
+  func start() {
     let error = DetachedThread.start("mavlink") { [self] in
       // A stop request does not end this wait, because the next link waits only for this one.
       if let earlier { _ = Poller(stop: -1).wait(for: earlier.fileDescriptor, atMost: MAVLinkLink.longestClosing) }

@@ -4,21 +4,10 @@ import Hub
 import Publishing
 import ServiceLifecycle
 
-/// NMEA 0183 in datagrams, for programs that listen on UDP.
-///
-/// The hub cannot know whether any program listens, so by default this output powers no device: it sends datagrams
-/// while other clients keep the devices awake. With `keepsAwake` in the board file, it keeps the devices awake
-/// itself.
+/// NMEA 0183 in datagrams, for programs that listen on UDP. Each target is a `Peer`.
 public final class NMEADatagramOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
-  /// The settings of the datagrams, and their subscriptions and sockets.
-  private struct Present {
-    let ports: [Board.NMEAPort]
-    let lifetime: Lifetime
-  }
-
-  private let present = Guarded<Present?>(nil)
 
   public init(host: HubHost, sink: JournalSink) {
     self.host = host
@@ -26,30 +15,17 @@ public final class NMEADatagramOutput: Service {
   }
 
   public func run() async throws {
-    let boards = host.hub.registry.subscribe(as: "datagrams", receiveValue: { [self] in serve($0.board) })
-    await untilShutdown()
-    boards.cancel()
-    replace(with: nil)
-  }
-
-  private func replace(with new: Present?) {
-    present.withLock { present in
-      defer { present = new }
-      return present
-    }?.lifetime.end()
-  }
-
-  private func serve(_ board: Board) {
-    let ports = board.nmea.filter { $0.target != nil }
-    if present.withLock({ $0?.ports == ports }) { return }
-    let lifetime = Lifetime()
-    for port in ports {
-      guard let target = port.target else { continue }
-      let datagrams = SentenceDatagrams(to: target, traffic: host.traffic.nmea, sink: sink)
-      subscribe(datagrams, to: target, port.feed).store(in: lifetime)
-      Subscription { datagrams.end() }.store(in: lifetime)
+    await host.hub.servePeers(as: "datagrams") { board in
+      board.nmea.filter { $0.target != nil }
+    } connect: { [self] ports in
+      ports.compactMap(connect)
     }
-    replace(with: Present(ports: ports, lifetime: lifetime))
+  }
+
+  private func connect(_ port: Board.NMEAPort) -> Peer? {
+    guard let target = port.target else { return nil }
+    let datagrams = SentenceDatagrams(to: target, traffic: host.traffic.nmea, sink: sink)
+    return Peer(values: subscribe(datagrams, to: target, port.feed), link: datagrams)
   }
 
   private func subscribe(
@@ -69,13 +45,10 @@ public final class NMEADatagramOutput: Service {
       return target.keepsAwake ? hub.sentences.subscribe(as: holder, receiveValue: send) : hub.observeSentences(send)
     case .fused:
       let fused = FusedFeed(host: host, feed: feed)
-      let send = { @Sendable (state: FusedState) in
+      return hub.sendStates(as: holder, keepsAwake: target.keepsAwake, rateHz: nil, parts: feed.parts) { state in
         // While the devices are asleep, the state's position is no longer the present one.
         if state.mode != .asleep { fused.withBytes(of: state) { bytes, _ in datagrams.send(bytes) } }
       }
-      return target.keepsAwake
-        ? hub.state(parts: feed.parts).subscribe(as: holder, receiveValue: send)
-        : hub.lastState.subscribe(as: holder, receiveValue: { if let state = $0 { send(state) } })
     }
   }
 }

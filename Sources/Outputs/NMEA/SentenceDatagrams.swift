@@ -6,7 +6,7 @@ import Hub
 /// Sends sentences, or messages of GDL 90, to one target in UDP datagrams. Each datagram contains complete sentences or
 /// messages, unless one of them alone is longer than a datagram. Sending never waits. A datagram that the kernel does
 /// not accept at once is dropped and counted.
-final class SentenceDatagrams: Sendable {
+final class SentenceDatagrams: PeerLink {
   private struct State {
     var descriptor: Int32 = -1
     var interface: UInt32 = 0

@@ -10,7 +10,7 @@ import Publishing
 ///
 /// The thread sleeps until the kernel has a claim or a request for it, a message must be sent, or the next heartbeat is
 /// due. Other threads only put messages into the queue.
-final class NMEA2000Link: Sendable {
+final class NMEA2000Link: PeerLink {
   /// Opens a bus by the name of its interface.
   typealias Opener = @Sendable (_ interface: String) throws(HardwareError) -> any CANSocket
 

@@ -8,7 +8,7 @@ import MonotonicTime
 ///
 /// The hub is connected only while there are states to send: the thread connects when the devices wake, and disconnects
 /// when they sleep. In between it sleeps without a timer. Other threads only put messages into the queue.
-final class SignalKLink: Sendable {
+final class SignalKLink: PeerLink {
   private struct State {
     /// Whether there are states to send.
     var isWanted = false
