@@ -84,12 +84,18 @@ struct NMEA2000NodeTests {
     #expect(node.address == 0)
   }
 
-  @Test func `a device that finds no free address says so after a random delay, and stays silent`() {
+  /// A node on a bus whose addresses are all taken.
+  private func defeated() -> NMEA2000Node {
     var node = claimed()
     for address in 0...NMEA2000Message.lastAddress where address != 60 {
       #expect(node.receive(claim(address, weaker), at: Self.end).isEmpty)
     }
     #expect(node.receive(claim(60, stronger), at: Self.end).isEmpty)
+    return node
+  }
+
+  @Test func `a device that finds no free address says so after a random delay, and stays silent`() {
+    var node = defeated()
     #expect(node.isDefeated && node.address == NMEA2000Message.noAddress)
     let deadline = node.deadline ?? Self.start
     #expect(deadline >= Self.end && deadline <= Self.end + .milliseconds(153))
@@ -99,6 +105,33 @@ struct NMEA2000NodeTests {
     #expect(node.receive(request(126_996, to: 255), at: deadline).isEmpty)
     // The request for claims is answered even then.
     #expect(node.receive(request(60928, to: 255), at: deadline) == [node.claim])
+  }
+
+  @Test(arguments: [60, 59] as [UInt8])
+  func `a device without an address asks all others for theirs after a minute, and claims a free one`(_ free: UInt8) {
+    var node = defeated()
+    let minute = Self.end + NMEA2000Node.searchInterval
+    #expect(node.askForAddresses(at: minute) == nil, "the report comes first")
+    _ = node.elapse(to: Self.end + .milliseconds(153))
+    #expect(node.askForAddresses(at: minute - .milliseconds(1)) == nil)
+    let request = node.askForAddresses(at: minute)
+    let frames = request.map { $0.frames(from: node.address, sequence: 0) } ?? []
+    #expect(frames == [CANFrame(identifier: 0x18EA_FFFE, bytes: [0x00, 0xEE, 0x00])])
+    #expect(node.askForAddresses(at: minute) == nil && !node.isDefeated)
+    // The first time no device has left the bus.
+    for address in 0...NMEA2000Message.lastAddress { _ = node.receive(claim(address, stronger), at: minute) }
+    let answered = minute + NMEA2000Node.answerTime
+    #expect(node.deadline == answered && node.elapse(to: answered).isEmpty)
+    #expect(node.isDefeated && node.deadline == nil)
+    let later = answered + NMEA2000Node.searchInterval
+    #expect(node.askForAddresses(at: later) != nil)
+    for address in 0...NMEA2000Message.lastAddress where address != free {
+      #expect(node.receive(claim(address, stronger), at: later).isEmpty)
+    }
+    let end = later + NMEA2000Node.answerTime
+    #expect(node.elapse(to: end) == [node.claim] && node.address == free && !node.isClaimed)
+    _ = node.elapse(to: end + NMEA2000Node.claimTime)
+    #expect(node.isClaimed)
   }
 
   @Test func `requests are answered, and an addressed request for anything else is refused`() {

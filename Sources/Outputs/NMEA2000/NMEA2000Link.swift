@@ -73,10 +73,14 @@ final class NMEA2000Link: PeerLink {
 
   func end() { stop.set() }
 
-  /// Puts the messages of a state into the queue, if the hub has an address.
+  /// Puts the messages of a state into the queue, if the hub has an address. Without one, the hub looks for a free one.
   func send(_ fused: FusedState) {
     let (isWaiting, dropped) = state.withLock { state in
-      guard state.node?.isClaimed == true else { return (false, 0) }
+      guard state.node?.isClaimed == true else {
+        guard let request = state.node?.askForAddresses(at: MonotonicClock().now) else { return (false, 0) }
+        state.append([request])
+        return (true, 0)
+      }
       let messages = state.report.messages(of: fused)
       state.append(messages)
       defer { state.dropped = 0 }
@@ -127,7 +131,9 @@ final class NMEA2000Link: PeerLink {
       if let address, address != known, blockedSince == nil {
         if address == NMEA2000Message.noAddress {
           sink.write(
-            .warning, "NMEA 2000: all addresses of \(port.interface) are taken; the hub sends nothing there")
+            .warning,
+            "NMEA 2000: all addresses of \(port.interface) are taken; the hub looks for a free one every minute while it "
+              + "has values")
         } else {
           sink.write(.notice, "NMEA 2000: values go to \(port.interface) from address \(address)")
           claimed()

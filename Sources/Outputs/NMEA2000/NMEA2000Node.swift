@@ -5,7 +5,8 @@ import MonotonicTime
 ///
 /// The rules are those of ISO 11783-5. A device claims an address by a message, and has it if no other device claims it
 /// within 250 ms. If two devices claim one address, the one with the lower name keeps it. The other one claims another
-/// address, or reports that it can claim none.
+/// address, or reports that it can claim none. Devices that leave the bus do not say so. Therefore a device without an
+/// address may ask all devices for their claims later.
 ///
 /// This type decides. `NMEA2000Link` sends and receives.
 struct NMEA2000Node {
@@ -13,11 +14,17 @@ struct NMEA2000Node {
     case claiming(until: MonotonicInstant)
     case claimed(nextHeartbeat: MonotonicInstant)
     /// All addresses are taken. The report is delayed by a random time, so that two devices do not send it at once.
-    case defeated(report: MonotonicInstant?)
+    case defeated(report: MonotonicInstant?, mayAsk: MonotonicInstant)
+    /// The other devices have been asked for their addresses.
+    case asking(until: MonotonicInstant)
   }
 
   static let claimTime = Duration.milliseconds(250)
   static let heartbeatInterval = Duration.seconds(60)
+  /// How long devices may take to answer a request (SAE J1939-21, T3).
+  static let answerTime = Duration.milliseconds(1250)
+  /// The interval at which a device without an address may look for one.
+  static let searchInterval = Duration.seconds(60)
 
   /// The identifiers of the frames that a node must receive, and the bits that count: those of the group's number.
   static let identifiers = [
@@ -28,10 +35,12 @@ struct NMEA2000Node {
   let name: NMEA2000Name
   let product: NMEA2000Message
   private(set) var address: UInt8
+  private let preferred: UInt8
   private var phase: Phase
   private var heartbeats: UInt8 = 0
+  private static let noneTaken = [Bool](repeating: false, count: Int(NMEA2000Message.lastAddress) + 1)
   /// Whether another device has claimed an address.
-  private var isTaken = [Bool](repeating: false, count: Int(NMEA2000Message.lastAddress) + 1)
+  private var isTaken = NMEA2000Node.noneTaken
 
   /// - Parameters:
   ///   - address: the address to claim first
@@ -39,7 +48,8 @@ struct NMEA2000Node {
   init(_ name: NMEA2000Name, claiming address: UInt8, product: NMEA2000Message, at now: MonotonicInstant) {
     self.name = name
     self.product = product
-    self.address = min(address, NMEA2000Message.lastAddress)
+    preferred = min(address, NMEA2000Message.lastAddress)
+    self.address = preferred
     phase = .claiming(until: now + NMEA2000Node.claimTime)
   }
 
@@ -53,7 +63,8 @@ struct NMEA2000Node {
     switch phase {
     case .claiming(let until): until
     case .claimed(let next): next
-    case .defeated(let report): report
+    case .defeated(let report, _): report
+    case .asking(let until): until
     }
   }
 
@@ -72,10 +83,35 @@ struct NMEA2000Node {
       // The first heartbeat follows the claim at once.
       phase = .claimed(nextHeartbeat: now + NMEA2000Node.heartbeatInterval)
       return [heartbeat()]
-    case .defeated:
-      phase = .defeated(report: nil)
+    case .defeated(_, let mayAsk):
+      phase = .defeated(report: nil, mayAsk: mayAsk)
       return [claim]
+    case .asking:
+      guard let free = freeAddress(from: preferred) else {
+        phase = .defeated(report: nil, mayAsk: now + NMEA2000Node.searchInterval)
+        return []
+      }
+      return [claim(free, at: now)]
     }
+  }
+
+  /// Asks all devices for their addresses, because one may be free now. Call this only if there are values to send, so
+  /// that an idle hub does not wake up.
+  ///
+  /// - Returns: the request; `nil` if the node has an address, or has asked within a minute
+  mutating func askForAddresses(at now: MonotonicInstant) -> NMEA2000Message? {
+    guard case .defeated(nil, let mayAsk) = phase, now >= mayAsk else { return nil }
+    isTaken = NMEA2000Node.noneTaken
+    phase = .asking(until: now + NMEA2000Node.answerTime)
+    var fields = NMEA2000Fields()
+    fields.add(UInt64(NMEA2000Message.Group.addressClaim.rawValue), bytes: 3)
+    return NMEA2000Message(.request, fields)
+  }
+
+  private mutating func claim(_ free: UInt8, at now: MonotonicInstant) -> NMEA2000Message {
+    address = free
+    phase = .claiming(until: now + NMEA2000Node.claimTime)
+    return claim
   }
 
   /// Takes a frame from another device.
@@ -105,21 +141,19 @@ struct NMEA2000Node {
     }
     if name.value < other.value { return [claim] }
     isTaken[Int(source)] = true
-    guard let free = nextFreeAddress else {
+    guard let free = freeAddress(from: address) else {
       address = NMEA2000Message.noAddress
-      phase = .defeated(report: now + .microseconds(600 * Int.random(in: 0...255)))
+      phase = .defeated(
+        report: now + .microseconds(600 * Int.random(in: 0...255)), mayAsk: now + NMEA2000Node.searchInterval)
       return []
     }
-    address = free
-    phase = .claiming(until: now + NMEA2000Node.claimTime)
-    return [claim]
+    return [claim(free, at: now)]
   }
 
-  /// The next address after the present one that no other device has claimed.
-  private var nextFreeAddress: UInt8? {
-    let count = isTaken.count
-    for step in 1..<count {
-      let candidate = (Int(address) + step) % count
+  /// The first address, counted from this one, that no other device has claimed.
+  private func freeAddress(from first: UInt8) -> UInt8? {
+    for step in 0..<isTaken.count {
+      let candidate = (Int(first) + step) % isTaken.count
       if !isTaken[candidate] { return UInt8(candidate) }
     }
     return nil
@@ -157,8 +191,8 @@ struct NMEA2000Node {
   /// The groups that the hub sends and receives.
   private static func groupLists(to destination: UInt8) -> [NMEA2000Message] {
     let received: [NMEA2000Message.Group] = [.request, .addressClaim]
-    let sent = NMEA2000Message.Group.allCases.filter { $0 != .request }
-    return [(0, sent), (1, received)].map { (function: UInt64, groups: [NMEA2000Message.Group]) in
+    return [(0, NMEA2000Message.Group.allCases), (1, received)].map {
+      (function: UInt64, groups: [NMEA2000Message.Group]) in
       var fields = NMEA2000Fields()
       fields.add(function, bytes: 1)
       for group in groups { fields.add(UInt64(group.rawValue), bytes: 3) }
