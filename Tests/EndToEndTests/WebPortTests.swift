@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HardwareIO
 import TestSupport
 import Testing
 
@@ -127,6 +128,37 @@ import Testing
     let password = Data("me:correct horse battery staple".utf8).base64EncodedString()
     #expect(get("/", ["Authorization: Basic \(password)"]).status == 200)
     #expect(!hub.program.standardError.contains("staple"))
+    #expect(hub.stop() == 0)
+  }
+
+  /// The kernel's number of the socket that listens on the port; `nil` for none.
+  private var listener: String? {
+    let digits = String(port, radix: 16, uppercase: true)
+    let place = "0100007F:" + String(repeating: "0", count: 4 - digits.count) + digits
+    let table = (try? Files.bytes(of: "/proc/net/tcp")).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    let sockets = table.split(separator: "\n").map { $0.split(separator: " ") }
+    // The columns are the local address, the peer's one, and the state, which is 0A for listening.
+    return sockets.first { $0.count > 9 && $0[1] == place && $0[3] == "0A" }.map { String($0[9]) }
+  }
+
+  @Test func `a reload that keeps the address keeps the port open, and its settings apply to every client`() {
+    let folder = TemporaryFolder("token")
+    let file = folder.path + "/token"
+    HubProcess.write("correct horse battery staple\n", to: file)
+    let hub = hub()
+    let (client, idle) = (events(), SocketClient(port: port))
+    #expect(client.receives("\"mode\":\"fused\""))
+    idle.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(idle.receives("200 OK"))
+    let socket = listener
+    HubProcess.write(
+      HubProcess.simulatedBoard("http: { port: \(port), tokenFile: \"\(file)\" }"), to: hub.boardFile)
+    hub.program.send(SIGHUP)
+    #expect(hub.logs(", with the token"), "\(hub.program.standardError)")
+    #expect(client.waitsForEnd() && idle.waitsForEnd())
+    #expect(socket != nil && listener == socket)
+    #expect(get("/state").status == 401)
+    #expect(get("/state", ["Authorization: Bearer correct horse battery staple"]).status == 200)
     #expect(hub.stop() == 0)
   }
 

@@ -15,7 +15,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   /// The longest request body in bytes. No route needs more than a few parameters.
   private static let bodyLimit = 64 * 1024
 
-  private let port: Board.HTTPPort
+  private let admits: @Sendable (IPAddress) -> Bool
   private let connections: HTTPConnections
   private let sent = SentBytes()
   private var patience: ConnectionPatience
@@ -23,8 +23,9 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   /// The time and the task of the next check.
   private var nextLook: (at: NIODeadline, task: Scheduled<Void>)?
 
-  init(_ port: Board.HTTPPort, connections: HTTPConnections) {
-    self.port = port
+  /// - Parameter admits: whether a client may connect now
+  init(admits: @escaping @Sendable (IPAddress) -> Bool, connections: HTTPConnections) {
+    self.admits = admits
     self.connections = connections
     patience = ConnectionPatience(connections.patience, at: .now())
   }
@@ -51,7 +52,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   func channelActive(context: ChannelHandlerContext) {
     let text = context.channel.remoteAddress?.ipAddress ?? ""
     // Remove the interface that a link-local address has after a percent sign.
-    guard let address = IPAddress(String(text.prefix { $0 != "%" })), port.admits(address) else {
+    guard let address = IPAddress(String(text.prefix { $0 != "%" })), admits(address) else {
       connections.refused()
       context.close(promise: nil)
       return

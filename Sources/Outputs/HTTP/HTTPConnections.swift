@@ -114,6 +114,14 @@ final class HTTPConnections: Sendable {
     if isCrowd { returnMemory(by: channel.eventLoop) }
   }
 
+  /// Closes the present connections, each after its answer or at the latest after `limit`.
+  func dismiss(within limit: TimeAmount) {
+    for channel in state.withLock({ $0.open.values.map(\.channel) }) {
+      channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+      channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
+    }
+  }
+
   /// Closes all connections, even if bytes wait to be sent.
   func closeAll() {
     for connection in state.withLock({ Array($0.open.values) }) { connection.channel.close(promise: nil) }

@@ -11,7 +11,7 @@ import ServiceLifecycle
 /// The port is the one of the board file in service. If the port cannot be opened, the hub reports this and
 /// continues.
 public final class HTTPOutput: Service {
-  /// The settings that require a new server if they change.
+  /// The settings of a server. Other addresses require a new server.
   struct Offer: Equatable {
     var port: Board.HTTPPort
     var token: AccessToken?
@@ -56,6 +56,7 @@ public final class HTTPOutput: Service {
           present.reopen()
           continue
         }
+        if let present, let offer, present.change(to: offer, routes: { routes(of: offer, $0) }) { continue }
         await present?.end()
         // This comes last, because a client may have requested a hold while its connection was being closed.
         if offer == nil { holds.releaseAll() }
@@ -64,7 +65,7 @@ public final class HTTPOutput: Service {
         if group == nil { group = makeGroup(for: offer) }
         guard let group else { continue }
         present = HTTPServing("dashboard", offer, places: budget.http, traffic: host.traffic, sink: sink, on: group) {
-          HubRoutes.all(host, holds, $0, hasToken: offer.token != nil)
+          routes(of: offer, $0)
         }
       }
       await present?.end()
@@ -73,6 +74,10 @@ public final class HTTPOutput: Service {
       queue.finish()
     }
     subscription.cancel()
+  }
+
+  private func routes(of offer: Offer, _ streams: EventStreams) -> [HTTPRoute] {
+    HubRoutes.all(host, holds, streams, hasToken: offer.token != nil)
   }
 
   /// Makes the group with its thread; `nil` if the system has no thread left, which is logged.

@@ -8,7 +8,7 @@ import NIOCore
 import NIOPosix
 import Publishing
 
-/// A web port, open at all its addresses.
+/// A web port, open at all its addresses. A reload can exchange its content while the port stays open.
 final class HTTPServing: Sendable {
   /// How many connections the server accepts above the limit. A connection that is closed to admit another one still
   /// counts for a moment.
@@ -16,9 +16,10 @@ final class HTTPServing: Sendable {
   /// How long clients have to close their connections.
   private static let farewell = TimeAmount.milliseconds(250)
 
-  let offer: HTTPOutput.Offer
+  var offer: HTTPOutput.Offer { present.site.offer }
+  private let present: PresentSite
   private let name: String
-  private let site: HTTPSite
+  private let traffic: OutputTraffic
   private let sink: JournalSink
   private let listeners: Guarded<[Listener]>
   private let missing: MissingPorts
@@ -29,7 +30,7 @@ final class HTTPServing: Sendable {
   private let group: MultiThreadedEventLoopGroup
 
   /// A weak reference to the server, for the retries of `missing`, which is created before the server is complete.
-  private final class Present: Sendable {
+  private final class WeakReference: Sendable {
     private let weak = Guarded(WeakServing())
 
     var serving: HTTPServing? {
@@ -77,7 +78,7 @@ final class HTTPServing: Sendable {
     routes: (EventStreams) -> [HTTPRoute]
   ) {
     self.name = name
-    self.offer = offer
+    self.traffic = traffic
     self.group = group
     self.sink = sink
     let stalled = HTTPServing.stalledLines(name, to: sink)
@@ -92,21 +93,47 @@ final class HTTPServing: Sendable {
       )
     }
     self.connections = connections
-    let places = StreamSlots(limit: connections.streamLimit) {
-      sink.write(.warning, "event streams are refused: \($0)")
-    }
-    let streams = EventStreams(traffic: traffic.events, places: places, connections: connections)
-    site = HTTPSite(
-      routes(streams), port: offer.port, token: offer.token, wrongTokens: WrongTokens(name, sink: sink),
-      streams: streams)
+    present = PresentSite(HTTPServing.site(name, offer, connections, traffic, sink, routes))
     listeners = Guarded([])
-    let present = Present()
-    missing = MissingPorts { present.serving?.retry() }
-    present.serving = self
+    let reference = WeakReference()
+    missing = MissingPorts { reference.serving?.retry() }
+    reference.serving = self
     let opened = offer.port.endpoint.sockets.map { listen(at: $0) }
     listeners.withLock { $0 = opened }
     // A port may have failed to open before its listener was in the list.
     review()
+  }
+
+  private static func site(
+    _ name: String, _ offer: HTTPOutput.Offer, _ connections: HTTPConnections, _ traffic: OutputTraffic,
+    _ sink: JournalSink, _ routes: (EventStreams) -> [HTTPRoute]
+  ) -> HTTPSite {
+    let places = StreamSlots(limit: connections.streamLimit) {
+      sink.write(.warning, "event streams are refused: \($0)")
+    }
+    let streams = EventStreams(traffic: traffic.events, places: places, connections: connections)
+    return HTTPSite(routes(streams), offer, wrongTokens: WrongTokens(name, sink: sink), streams: streams)
+  }
+
+  /// Serves something else at the same addresses. The port stays open, so that no client is refused. The clients that
+  /// are connected have time to leave, as in `end`, and may connect again at once.
+  ///
+  /// - Returns: `false` if the addresses are others, so that another server is needed
+  func change(to offer: HTTPOutput.Offer, routes: (EventStreams) -> [HTTPRoute]) -> Bool {
+    guard offer.port.endpoint.sockets == self.offer.port.endpoint.sockets else { return false }
+    let old = present.replace(with: HTTPServing.site(name, offer, connections, traffic, sink, routes))
+    old.endStreams()
+    // On the thread of the connections, each of them has been admitted either before this, or by the new settings.
+    group.next().execute { [connections] in connections.dismiss(within: HTTPServing.farewell) }
+    for listener in listeners.withLock({ $0 }) where listener.phase.value == .open { report(listener.socket) }
+    reopen()
+    return true
+  }
+
+  private func report(_ socket: TCPAddress) {
+    let offer = offer
+    let secret = offer.token == nil ? "" : ", with the token"
+    sink.write(.notice, "\(name) on http://\(socket), open to \(offer.port.audience)\(secret)")
   }
 
   /// Logs at most one line a minute about clients that stop reading.
@@ -118,13 +145,12 @@ final class HTTPServing: Sendable {
 
   private func listen(at socket: TCPAddress) -> Listener {
     let phase = MutableProperty(Phase.opening)
-    let server = site.server(
+    let server = present.server(
       at: socket, clientLimit: connections.limit + HTTPServing.slack, connections: connections, group: group
-    ) { [weak self, name, offer, sink] in
+    ) { [weak self] in
       phase.value = .open
       self?.review()
-      let secret = offer.token == nil ? "" : ", with the token"
-      sink.write(.notice, "\(name) on http://\(socket), open to \(offer.port.audience)\(secret)")
+      self?.report(socket)
     }
     let task = Task(executorPreference: EventLoopTasks(group.next())) { [weak self, name] in
       do {
@@ -170,7 +196,7 @@ final class HTTPServing: Sendable {
   func end() async {
     isEnding.withLock { $0 = true }
     missing.set(isMissing: false)
-    site.endStreams()
+    present.site.endStreams()
     let listeners = listeners.withLock { $0 }
     // A server that is stopped while it opens its port would drop connections in the same way.
     _ = await isOpen

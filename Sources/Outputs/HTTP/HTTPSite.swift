@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Guarding
 import HTTPTypes
 import Hub
 import Hummingbird
@@ -9,18 +10,17 @@ import NIOCore
 import NIOHTTP1
 
 /// The routes of one port.
-struct HTTPSite {
-  private let port: Board.HTTPPort
-  private let responder: RouterResponder<HTTPContext>
+struct HTTPSite: Sendable {
+  let offer: HTTPOutput.Offer
+  fileprivate let responder: RouterResponder<HTTPContext>
   private let streams: EventStreams
 
-  init(
-    _ routes: [HTTPRoute], port: Board.HTTPPort, token: AccessToken?, wrongTokens: WrongTokens, streams: EventStreams
-  ) {
-    self.port = port
+  init(_ routes: [HTTPRoute], _ offer: HTTPOutput.Offer, wrongTokens: WrongTokens, streams: EventStreams) {
+    self.offer = offer
+    let port = offer.port
     let router = Router(context: HTTPContext.self, options: .autoGenerateHeadEndpoints)
     router.add(middleware: HeaderMiddleware(tiles: port.tiles))
-    router.add(middleware: AccessMiddleware(port: port, token: token, wrongTokens: wrongTokens))
+    router.add(middleware: AccessMiddleware(port: port, token: offer.token, wrongTokens: wrongTokens))
     router.add(middleware: MissingMiddleware(routes: routes))
     for route in routes { router.on(route.path, method: route.method, use: route.respond) }
     responder = router.buildResponder()
@@ -28,27 +28,45 @@ struct HTTPSite {
   }
 
   func endStreams() { streams.end() }
+}
+
+/// The site that a server serves now.
+final class PresentSite: Sendable {
+  private let present: Guarded<HTTPSite>
+
+  init(_ site: HTTPSite) { present = Guarded(site) }
+
+  var site: HTTPSite { present.withLock { $0 } }
+
+  /// - Returns: the old site
+  func replace(with new: HTTPSite) -> HTTPSite {
+    present.withLock { site in
+      defer { site = new }
+      return site
+    }
+  }
 
   /// - Parameter whenOpen: called once the port is open
   func server(
     at socket: TCPAddress, clientLimit: Int, connections: HTTPConnections, group: any EventLoopGroup,
     whenOpen: @escaping @Sendable () -> Void
   ) -> Server<HTTP1Channel> {
-    let (port, responder) = (port, responder)
     let logger = Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }
     // The library's time limit is off: it starts when an answer is written, although the answer may not have been
     // sent yet.
     var channel = HTTP1Channel.Configuration(
-      additionalChannelHandlers: [HTTPConnection(port, connections: connections)])
+      additionalChannelHandlers: [
+        HTTPConnection(admits: { [self] in site.offer.port.admits($0) }, connections: connections)
+      ])
     channel.httpDecoder = .init(maxHeaderFieldSize: 8192, maxHeaderListSize: 16384, maxHeaderFieldCount: 100)
     let child = HTTP1Channel(
-      responder: { request, writer, channel in
+      responder: { [self] request, writer, channel in
         let context = HTTPContext(source: .init(channel: channel, logger: logger))
         var head = request.head
         head.path = head.path.map(PathEncoding.normalized)
         let response: Response
         do {
-          response = try await responder.respond(to: Request(head: head, body: request.body), context: context)
+          response = try await site.responder.respond(to: Request(head: head, body: request.body), context: context)
         } catch let error as HTTPParserError {
           throw error
         } catch {
