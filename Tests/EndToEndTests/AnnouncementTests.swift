@@ -6,24 +6,9 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
 struct AnnouncementTests {
   private let temporary = TemporaryFolder("avahi")
-  private let bus: Program
-  private var environment: [String] { ["DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(temporary.path)/bus"] }
+  private let bus = SystemBus()
 
   init() {
-    let folder = temporary.path
-    HubProcess.write(
-      """
-      <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-        "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-      <busconfig>
-        <listen>unix:path=\(folder)/bus</listen>
-        <auth>EXTERNAL</auth>
-        <policy context="default">
-          <allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/>
-        </policy>
-      </busconfig>
-
-      """, to: folder + "/bus.conf")
     HubProcess.write(
       """
       [server]
@@ -35,23 +20,21 @@ struct AnnouncementTests {
       publish-hinfo=no
       publish-workstation=no
 
-      """, to: folder + "/avahi.conf")
-    bus = Program(["--config-file=\(folder)/bus.conf", "--nofork", "--print-address"], path: "/usr/bin/dbus-daemon")
-    _ = bus.prints("unix:path=")
+      """, to: temporary.path + "/avahi.conf")
   }
 
   /// Debian's daemon. It needs root, because it writes its process number to /run.
   private func avahi() -> Program {
     let daemon = Program(
       ["-f", temporary.path + "/avahi.conf", "--no-drop-root", "--no-chroot", "--no-rlimits"],
-      path: "/usr/sbin/avahi-daemon", environment: environment)
+      path: "/usr/sbin/avahi-daemon", environment: bus.environment)
     #expect(daemon.logs("Server startup complete"), "\(daemon.standardError)")
     return daemon
   }
 
   /// The services of a type that a machine on the network finds.
   private func services(_ type: String) -> String {
-    let browse = Program(["-rpt", type], path: "/usr/bin/avahi-browse", environment: environment)
+    let browse = Program(["-rpt", type], path: "/usr/bin/avahi-browse", environment: bus.environment)
     browse.wait()
     return browse.standardOutput
   }
@@ -61,7 +44,7 @@ struct AnnouncementTests {
     let open = "address: \"0.0.0.0\", allow: [\"192.0.2.0/24\"]"
     let hub = HubProcess(
       board: HubProcess.simulatedBoard("gpsd: { port: \(gpsd) }, signalk: { port: \(signalK), \(open) }"),
-      environment: environment)
+      environment: bus.environment)
     // Without Avahi the hub logs one line and continues.
     #expect(hub.logs("not announced to the network: avahi-daemon is not running"), "\(hub.program.standardError)")
     var daemon = avahi()
@@ -87,16 +70,12 @@ struct AnnouncementTests {
     #expect(eventually { !services("_signalk-tcp._tcp").contains(";\(signalK);") })
     daemon.send(SIGTERM)
     daemon.wait()
-    bus.send(SIGTERM)
-    bus.wait()
   }
 
   @Test func `a board whose ports are open only to this machine announces nothing`() {
     let hub = HubProcess(
-      board: HubProcess.simulatedBoard("gpsd: { port: \(SocketClient.freePort()) }"), environment: environment)
+      board: HubProcess.simulatedBoard("gpsd: { port: \(SocketClient.freePort()) }"), environment: bus.environment)
     #expect(hub.stop() == 0)
     #expect(!hub.program.standardError.contains("announced"), "\(hub.program.standardError)")
-    bus.send(SIGTERM)
-    bus.wait()
   }
 }

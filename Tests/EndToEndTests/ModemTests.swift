@@ -6,30 +6,12 @@ import Testing
 /// test's own bus.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ModemTests {
   private let temporary = TemporaryFolder("modem")
-  private let bus: Program
-  private var environment: [String] { ["DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(temporary.path)/bus"] }
-
-  init() {
-    let folder = temporary.path
-    HubProcess.write(
-      """
-      <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-        "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-      <busconfig>
-        <listen>unix:path=\(folder)/bus</listen>
-        <auth>EXTERNAL</auth>
-        <policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/><allow user="*"/></policy>
-      </busconfig>
-
-      """, to: folder + "/bus.conf")
-    bus = Program(["--config-file=\(folder)/bus.conf", "--nofork", "--print-address"], path: "/usr/bin/dbus-daemon")
-    _ = bus.prints("unix:path=")
-  }
+  private let bus = SystemBus()
 
   private func standIn(_ arguments: [String]) -> Program {
     Program(
       [SharedData.packageFolder + "/Tests/EndToEndTests/modemmanager.py"] + arguments, path: "/usr/bin/python3",
-      environment: environment)
+      environment: bus.environment)
   }
 
   private func modemManager(_ arguments: String...) -> Program {
@@ -46,7 +28,7 @@ import Testing
   @Test func `the receiver of a modem is on while a client needs it, and what was set before is restored`() {
     let hub = HubProcess(
       board: "{ name: \"modem\", devices: { lte: { driver: \"nmea\", port: \"modem://\" } } }",
-      environment: environment)
+      environment: bus.environment)
     let early = hub.watch()
     #expect(eventually { hub.devicesNow.devices.contains { $0.reason.contains("ModemManager does not run") } })
     stop(early)
@@ -72,31 +54,48 @@ import Testing
     #expect(again.prints("setup 1 False"), "\(again.standardOutput)")
     #expect(hub.stop() == 0)
     stop(again)
-    stop(bus)
   }
 
-  @Test func `a receiver that a killed hub has left on is switched off`() {
+  @Test func `the next hub switches off at its start what a killed hub has left on, but not what another hub uses`() {
     let modems = modemManager()
     let board = "{ name: \"modem\", devices: { lte: { driver: \"nmea\", port: \"modem://3\" } } }"
-    let first = HubProcess(board: board, environment: environment)
-    #expect(first.watch().prints("\"source\":\"lte\""))
+    let first = HubProcess(board: board, environment: bus.environment)
+    let early = first.watch()
+    #expect(early.prints("\"source\":\"lte\""))
+    let other = HubProcess(board: board, environment: bus.environment)
+    #expect(other.stop() == 0)
+    let count = early.standardOutput.count
+    #expect(eventually { early.standardOutput.count > count + 2000 })
     first.program.send(SIGKILL)
     first.program.wait()
     #expect(!modems.standardOutput.contains("setup 1"), "\(modems.standardOutput)")
-    let second = HubProcess(board: board, environment: environment)
+    let second = HubProcess(board: board, environment: bus.environment)
+    #expect(modems.prints("setup 1 False\nenabled 1\nrefresh 30\n"), "\(modems.standardOutput)")
+    #expect(second.devicesNow["lte"].wakes == 0)
     let watch = second.watch()
     #expect(watch.prints("\"source\":\"lte\""))
     stop(watch)
-    #expect(modems.prints("setup 1 False\nenabled 1\nrefresh 30\n"), "\(modems.standardOutput)")
+    let off = "setup 1 False\nenabled 1\nrefresh 30\n"
+    #expect(modems.prints("setup 5 True\nenabled 5\n" + off), "\(modems.standardOutput)")
     #expect(second.stop() == 0)
     stop(modems)
-    stop(bus)
+  }
+
+  @Test func `without a system bus the reason says what to start`() {
+    let hub = HubProcess(
+      board: "{ name: \"modem\", devices: { lte: { driver: \"nmea\", port: \"modem://\" } } }",
+      environment: ["DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(temporary.path)/none"])
+    let watch = hub.watch()
+    let words = "sudo systemctl start dbus ModemManager"
+    #expect(eventually { hub.devicesNow.devices.contains { $0.reason.contains(words) } }, "\(hub.devicesNow)")
+    stop(watch)
+    #expect(hub.stop() == 0)
   }
 
   private func hub() -> HubProcess {
     HubProcess(
       board: "{ name: \"modem\", devices: { lte: { driver: \"nmea\", port: \"modem://\" } } }",
-      environment: environment)
+      environment: bus.environment)
   }
 
   @Test func `a receiver that searches without a time stays on, although it reports nothing new`() {
@@ -108,7 +107,6 @@ import Testing
     stop(watch)
     #expect(hub.stop() == 0)
     stop(modems)
-    stop(bus)
   }
 
   @Test func `a receiver that a slow modem switches on after the time limit is switched off later`() {
@@ -123,7 +121,6 @@ import Testing
     #expect(modems.standardOutput.dropFirst(before).contains("setup 1 False\n"), "\(modems.standardOutput)")
     #expect(hub.stop() == 0)
     stop(modems)
-    stop(bus)
   }
 
   @Test func `other programs on the bus can neither invent positions nor end the reading`() {
@@ -142,7 +139,6 @@ import Testing
       "\(modems.standardOutput)")
     #expect(hub.stop() == 0)
     stop(modems)
-    stop(bus)
   }
 
   @Test(arguments: [
@@ -157,7 +153,6 @@ import Testing
     let program = Program(["check", file])
     #expect(program.wait() != 0)
     #expect(program.standardError.contains(words), "\(program.standardError)")
-    stop(bus)
   }
 
   @Test func `the service gets its rights at ModemManager only for a modem's receiver`() {
@@ -170,6 +165,5 @@ import Testing
       #expect(program.standardOutput.contains("X-Modem=yes") == isModem, "\(program.standardOutput)")
       #expect(program.standardOutput.contains("DeviceAllow=char-gnss rw") != isModem, "\(program.standardOutput)")
     }
-    stop(bus)
   }
 }
