@@ -61,9 +61,9 @@ public final class MAVLinkOutput: Service {
       sink.write(.warning, "MAVLink: SIMULATED values go to \(port.line)")
     }
     let link = MAVLinkLink(
-      port, isSimulated: settings.isSimulated, after: closed.value, traffic: host.traffic.mavlink, sink: sink,
+      port, isSimulated: settings.isSimulated, after: closed.withLock { $0 }, traffic: host.traffic.mavlink, sink: sink,
       open: open)
-    closed.value = link.ended
+    closed.withLock { $0 = link.ended }
     let states = host.hub.sendStates(
       as: Holder("mavlink \(port.line)"), keepsAwake: port.keepsAwake, rateHz: max(port.rateHz, 5), parts: port.parts
     ) { link.send($0) }
