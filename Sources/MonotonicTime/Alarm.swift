@@ -47,7 +47,11 @@ public final class Alarm: Sendable {
     }
     overtaken?.cancel()
     guard let setting, let deadline = deadline() else { return }
-    let scheduled = clock.schedule(at: deadline, action)
+    // The clock may take the action out of its queue just before the alarm is set again or cancelled, so the action
+    // checks as it begins.
+    let scheduled = clock.schedule(at: deadline) { [self] in
+      if state.withLock({ !$0.isOver && $0.setting == setting }) { action() }
+    }
     let isTooLate = state.withLock { state in
       if state.isOver || state.setting != setting { return true }
       state.action = scheduled
@@ -56,7 +60,11 @@ public final class Alarm: Sendable {
     if isTooLate { scheduled.cancel() }
   }
 
-  /// Cancels the pending action. After this returns, no action starts until the alarm is set again.
+  /// Cancels the pending action. After this returns, no action begins, not even that of a `set` which is still at work
+  /// on another thread, until a later `set`.
+  ///
+  /// An action that has begun goes on, and may outlast this call. An action that must not do so checks its own state
+  /// under its own lock. The action itself may make this call.
   public func cancel() {
     let action = state.withLock { state in
       state.setting += 1
@@ -66,7 +74,8 @@ public final class Alarm: Sendable {
     action?.cancel()
   }
 
-  /// Cancels the pending action permanently. After this returns, no action starts.
+  /// Cancels the pending action permanently. After this returns, no action begins. As with `cancel`, an action that has
+  /// begun goes on.
   public func end() {
     let action = state.withLock { state in
       state.isOver = true

@@ -69,6 +69,34 @@ struct AlarmTests {
     #expect(done.values == ["second"])
   }
 
+  @Test func `after a cancellation the action of an earlier setting does not begin, although it is due`() {
+    alarm.set(
+      asking: {
+        // Simulates another thread that cancels while this one sets the alarm.
+        alarm.cancel()
+        return clock.now
+      }, record("first"))
+    #expect(done.values.isEmpty && clock.waitingCount == 0)
+  }
+
+  @Test func `after the end the action of an earlier setting does not begin, although it is due`() {
+    alarm.set(
+      asking: {
+        alarm.end()
+        return clock.now
+      }, record("first"))
+    #expect(done.values.isEmpty && clock.waitingCount == 0)
+  }
+
+  @Test func `an action that has begun may cancel the alarm, and goes on`() {
+    alarm.set(at: after(1)) { [alarm, done] in
+      alarm.cancel()
+      done.append("first")
+    }
+    clock.advance(by: .seconds(1))
+    #expect(done.values == ["first"])
+  }
+
   @Test func `after the end nothing is set and no deadline is asked for`() {
     alarm.set(at: after(1), record("first"))
     alarm.end()
