@@ -96,7 +96,7 @@ struct WakeOnMotionChipTests {
     private let stop = StopSignal()
     private let ends = Recorder<String>()
 
-    init(isDeaf: Bool = false) throws {
+    init(isDeaf: Bool = false, longestSilence: Duration? = nil) throws {
       start = clock.now
       var world = World(start: start)
       world.parked = [0..<7200]
@@ -105,7 +105,9 @@ struct WakeOnMotionChipTests {
         "{ name: 'x', devices: { imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, "
         + "dataReady: { chip: 'simulated', line: 'lsm6dsox-int1' }, power: { supplyVolts: 3.3 } } } }"
       description = try #require(try Board(json5: Array(text.utf8), file: "x").imu)
-      chip = try #require(WakeOnMotionChip(description, on: Machine(hardware: wire, clock: clock)))
+      var chip = try #require(WakeOnMotionChip(description, on: Machine(hardware: wire, clock: clock)))
+      if let longestSilence { chip.longestSilence = longestSilence }
+      self.chip = chip
     }
 
     var line: SimulatedInterrupt { wire.simulated.lsm6dsoxInterrupt }
@@ -144,6 +146,12 @@ struct WakeOnMotionChipTests {
         clock.run(until: clock.now + .milliseconds(10))
         return told.values.count >= expected.count
       } && told.values == expected
+    }
+
+    /// Makes the chip's reader take the chip over. Returns once the waiting thread has ended.
+    func lend() throws {
+      #expect(try arbiter.take(Poller(stop: stop.fileDescriptor), clock: MonotonicClock()))
+      #expect(ends.waits { !$0.isEmpty } && ends.values == ["wanted"])
     }
 
     func end() {
@@ -216,5 +224,23 @@ struct WakeOnMotionChipTests {
     bench.arbiter.question()
     #expect(bench.told.waits { $0 == ["still", "moved"] })
     bench.end()
+  }
+
+  @Test func `a chip that is silent for long is read without a question, because it may have lost its supply`() throws {
+    let bench = try Bench(isDeaf: true, longestSilence: .milliseconds(20))
+    bench.wait()
+    #expect(bench.told.waits { $0 == ["still"] })
+    bench.move(forSeconds: 5)
+    #expect(bench.told.waits { $0 == ["still", "moved"] })
+    bench.end()
+  }
+
+  @Test func `a motion without an edge of the line is noticed when the reader takes the chip over`() throws {
+    let bench = try Bench(isDeaf: true)
+    bench.wait()
+    #expect(bench.told.waits { $0 == ["still"] })
+    bench.move(forSeconds: 5)
+    try bench.lend()
+    #expect(bench.told.values == ["still", "moved"])
   }
 }

@@ -16,6 +16,8 @@ struct WakeOnMotionChip: Sendable {
   private let place: I2CAddress
   private let falls: Bool
   private let machine: Machine
+  /// A chip that has reported no motion for this long is read, because a chip without supply is silent too.
+  var longestSilence = Duration.seconds(300)
 
   var milliamperes: Double { wakeOnMotion.milliamperes }
 
@@ -48,19 +50,26 @@ struct WakeOnMotionChip: Sendable {
     try driver.start()
     var isStill = true
     tell(.still(since: clock.now))
-    while poller.wait(for: edges.fileDescriptor, or: arbiter.news.fileDescriptor) != .stopped {
+    while true {
+      // After a motion, the chip reports nothing more until its client asks, so it is not read.
+      let event = poller.wait(
+        for: edges.fileDescriptor, or: arbiter.news.fileDescriptor, atMost: isStill ? longestSilence : nil)
+      if event == .stopped { return .stopped }
       let (mustEnd, isQuestioned) = arbiter.takeNews()
-      if mustEnd { return .wanted }
       if let edge = try edges.takeEdges()?.latest, isStill {
         isStill = false
         tell(.moved(at: edge.at))
       }
-      guard isQuestioned else { continue }
+      if mustEnd {
+        // The reader continues the stillness, so the last motion must not get lost.
+        if isStill, try driver.takeMotion() { tell(.moved(at: clock.now)) }
+        return .wanted
+      }
+      guard isQuestioned || event == .timedOut else { continue }
       let wasStill = isStill
       // The line's edge may have been lost, but the chip still reports the motion.
       isStill = try !driver.takeMotion() || !wasStill
       if isStill != wasStill { tell(isStill ? .still(since: clock.now) : .moved(at: clock.now)) }
     }
-    return .stopped
   }
 }
