@@ -156,6 +156,43 @@ struct SupervisorTests {
     await hub.isOff()
   }
 
+  @Test(arguments: [false, true])
+  func `a board does not count as still while the thread that observes it hangs`(_ isRead: Bool) async throws {
+    var world = World(start: MonotonicClock().now)
+    world.parked = [0..<1e6]
+    let hardware = FaultyHardware(SimulatedHardware(world: world))
+    let text = """
+      { name: 'x', devices: { imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A,
+        dataReady: { chip: 'simulated', line: 'lsm6dsox-int1' }, power: { supplyVolts: 3.3, lingerSeconds: 0 } } } }
+      """
+    let machine = Machine(hardware: hardware, supervisor: Supervisor(clock: clock))
+    let hub = Hub(board: try Board(json5: Array(text.utf8), file: "x"), on: machine)
+    let motion = try #require(hub.registry.value.motion)
+    let told = Recorder<MotionState>()
+    let watch = motion.stillness.subscribe(as: "test", receiveValue: { told.append($0) })
+    func isStill(_ state: MotionState?) -> Bool { if case .still = state { true } else { false } }
+    _ = await told.first { isStill($0) }
+    let batches = Recorder<Int>()
+    var viewer: Subscription?
+    if isRead {
+      viewer = try #require(hub.imu).readings.subscribe(as: "viewer", receiveValue: { batches.append($0.count) })
+      // A busy machine may take longer than a change may. The samples then show stillness themselves.
+      #expect(told.waits { isStill($0.last) && batches.values.count > 3 })
+    }
+    hardware.setHangs(true, at: 0x6A)
+    if !isRead { motion.look() }
+    #expect(hardware.hangCounts.waits { $0 == 1 })
+    pass(4)
+    #expect(told.waits { $0.last == .unknown }, "\(told.values)")
+    hardware.setHangs(false, at: 0x6A)
+    // The thread starts again once it has returned.
+    #expect(told.waits { isStill($0.last) }, "\(told.values)")
+    viewer?.cancel()
+    watch.cancel()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
   @Test func `a device does not wait forever for a line that hangs for another device`() async throws {
     let rail = PowerRail(
       .gpio(GPIOLineName(chip: "simulated", line: "imu-power"), activeLow: false), hardware: hardware, clock: clock)

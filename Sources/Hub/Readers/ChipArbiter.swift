@@ -6,6 +6,14 @@ import Publishing
 /// Arbitrates the use of a chip between its reader, which has priority, and the watcher, which makes the chip wait for
 /// motion. They never use it at the same time.
 final class ChipArbiter: Sendable {
+  /// How a reader's use of the chip ends.
+  enum ReadingEnd: Sendable {
+    /// The reader was told to stop.
+    case orderly
+    /// The reader failed or hangs.
+    case failed
+  }
+
   private struct State {
     var isWanted = false
     var isWatched = false
@@ -15,8 +23,8 @@ final class ChipArbiter: Sendable {
   private let state = Guarded(State())
   /// The signal for the watcher: the reader requests or returns the chip, or there is a question.
   let news = WakeSignal()
-  /// Sends when the reader returns the chip, before the watcher gets it.
-  let returned = Subject<Void, Never>()
+  /// Sends when the reader returns the chip, before the watcher gets it, and when the reader hangs.
+  let readingEnds = Subject<ReadingEnd, Never>()
   /// The signal for the reader: the watcher has released the chip, or the reader has waited too long.
   private let release = WakeSignal()
   /// The time within which the watcher must release the chip. After it, the watcher counts as hanging.
@@ -47,10 +55,13 @@ final class ChipArbiter: Sendable {
     return true
   }
 
-  func giveBack() {
-    returned.send(())
+  func giveBack(after end: ReadingEnd) {
+    readingEnds.send(end)
     wantNoLonger()
   }
+
+  /// Reports, from another thread, that the reader hangs. It may still have the chip.
+  func readerHangs() { readingEnds.send(.failed) }
 
   private func wantNoLonger() {
     state.withLock { $0.isWanted = false }

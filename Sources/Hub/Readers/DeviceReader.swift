@@ -38,13 +38,14 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
   ///   - patience: the time that a call to the kernel may take before the reader counts as hanging
   ///   - check: looks for errors that do not depend on the supply, before the supply is switched on
   ///   - putToSleep: puts a device to sleep that a previous hub may have left awake
+  ///   - onHang: called, on the timers' thread, when the reader counts as hanging
   ///   - motion: makes the detector of motion
   convenience init(
     _ id: String, _ kind: DeviceStatus.Kind, title: String, power: Board.Power, replaysLatest: Bool = false,
     patience: Duration = .seconds(2), on machine: Machine,
     check: @escaping @Sendable () throws(HardwareError) -> Void = {},
     putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
-    sleepLimit: SleepLimit? = nil,
+    sleepLimit: SleepLimit? = nil, onHang: @escaping @Sendable () -> Void = {},
     motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> StillnessMonitor? = { _, _, _ in nil },
     reading body: @escaping Body
   ) {
@@ -66,6 +67,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
           monitor.health.failed(.stuck("the reader of \(id)"))
           monitor.released()
           context.hangs(.stuck("the reader of \(id)"))
+          onHang()
         }
         defer { watch.cancel() }
         let resuming = clock.onResume { _ in context.interrupts(.suspended) }

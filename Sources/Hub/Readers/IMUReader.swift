@@ -34,10 +34,12 @@ extension DeviceReader where Sample == IMUBatch {
       putToSleep: { () throws(HardwareError) in
         try description.chip.sleep(on: try hardware.i2cBus(place.bus), address: place.address)
       },
+      onHang: { arbiter.readerHangs() },
       motion: { StillnessMonitor(description, arbiter, $0, $1, $2, on: machine) }
     ) { (scope) throws(HardwareError) in
       guard try arbiter.take(scope.poller, clock: machine.supervisor.clock) else { return }
-      defer { arbiter.giveBack() }
+      var end = ChipArbiter.ReadingEnd.failed
+      defer { arbiter.giveBack(after: end) }
       let edges = try description.dataReady.map { (line) throws(HardwareError) in
         try hardware.gpioEdges(line, falling: description.chip.dataReadyFalls)
       }
@@ -66,7 +68,7 @@ extension DeviceReader where Sample == IMUBatch {
           // Discard edges that have waited, because they are old. If the line is silent, the chip is still read after
           // the limit.
           _ = try edges.takeEdges()
-          if scope.poller.wait(for: edges.fileDescriptor, atMost: edgeLimit) == .stopped { return }
+          if scope.poller.wait(for: edges.fileDescriptor, atMost: edgeLimit) == .stopped { break }
         }
         try driver.read(into: &batch)
         batch.readAt = clock.now
@@ -83,6 +85,7 @@ extension DeviceReader where Sample == IMUBatch {
         scope.tracking()
         scope.send(batch)
       }
+      end = .orderly
     }
     monitor.count {
       let counters = counted.withLock { $0 }

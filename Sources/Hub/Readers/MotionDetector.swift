@@ -1,7 +1,5 @@
 import Devices
-import Guarding
 import MonotonicTime
-import Publishing
 
 /// Detects motion by the samples of an inertial sensor that other clients keep awake. It uses the criterion of
 /// a chip that wakes on motion: the difference between the specific force and its average over the last second.
@@ -15,7 +13,8 @@ struct MotionDetector: Sendable {
   private static let longestGap = Duration.seconds(1)
 
   private var mean = SIMD3<Float>.zero
-  private var lastAt: MonotonicInstant?
+  /// The instant of the last sample.
+  private(set) var lastAt: MonotonicInstant?
   private var quietSince = MonotonicInstant(nanoseconds: 0)
   /// Whether the board is still; `nil` until there are enough samples.
   private var isStill: Bool?
@@ -31,9 +30,8 @@ struct MotionDetector: Sendable {
     self.lastAt = at
     guard let before = lastAt, at - before < MotionDetector.longestGap else {
       // The board may have moved since the last report.
-      let hasTold = isStill != nil
       (mean, quietSince, isStill) = (force, at, nil)
-      return hasTold ? .unknown : nil
+      return lastAt == nil ? nil : .unknown
     }
     let deviation = force - mean
     mean += deviation * Float(min(1, at.seconds(since: before) / MotionDetector.timeConstantSeconds))
@@ -48,29 +46,6 @@ struct MotionDetector: Sendable {
     guard self.isStill != isStill else { return nil }
     self.isStill = isStill
     return isStill ? .still(since: at) : .moved(at: at)
-  }
-
-  /// The motion that an inertial sensor's readings show while other subscribers keep the sensor awake. Wakes nothing.
-  ///
-  /// - Parameter ends: sends when the readings end. Motion is then unknown until the chip itself waits for motion,
-  ///   which may take long if the chip fails
-  static func changes(
-    in readings: LazyPublisher<IMUBatch, Never>, endingAt ends: Subject<Void, Never>, as holders: Holders,
-    _ tell: @escaping @Sendable (MotionState) -> Void
-  ) -> Subscription {
-    let motion = Guarded(MotionDetector())
-    let samples = readings.observed.subscribe(
-      as: holders, receiveValue: { batch in if let change = motion.withLock({ $0.take(batch) }) { tell(change) } })
-    let end = ends.subscribe(
-      as: holders,
-      receiveValue: {
-        motion.withLock { $0 = MotionDetector() }
-        tell(.unknown)
-      })
-    return Subscription {
-      end.cancel()
-      samples.cancel()
-    }
   }
 }
 

@@ -10,9 +10,16 @@ import Publishing
 /// The supply stays on. After a motion the chip reports nothing more until it is read, so a board that moves all day
 /// does not wake the processor all day.
 final class StillnessMonitor: Sendable {
+  /// A report of the thread that makes the chip wait for motion.
+  private enum Report {
+    case motion(MotionState)
+    /// The chip's reader takes the chip over.
+    case lent
+  }
+
   /// The state of motion. A new subscriber first gets the present one.
   let stillness: LazyPublisher<MotionState, Never>
-  private let source: LazyPublisher<MotionState, HardwareError>
+  private let source: LazyPublisher<Report, HardwareError>
   private let arbiter: ChipArbiter
 
   /// `nil` if the chip cannot wait for motion, or its line is not wired.
@@ -27,7 +34,7 @@ final class StillnessMonitor: Sendable {
     guard let chip = WakeOnMotionChip(description, on: machine) else { return nil }
     let (power, clock, hint) = (description.power, machine.clock, machine.retryHint.signal(for: description.id))
     let name = "\(description.id) motion"
-    let source = LazyPublisher<MotionState, HardwareError>(
+    let source = LazyPublisher<Report, HardwareError>(
       name, timing: StillnessMonitor.timing(power.timing), clock: clock,
       lacking: { .system("starting to wait for motion", errno: $0) },
       reading: { (context) throws(HardwareError) in
@@ -35,6 +42,8 @@ final class StillnessMonitor: Sendable {
         let poller = Poller(stop: context.stop.fileDescriptor, progress: progress)
         let watch = machine.supervisor.watch(progress, patience: .seconds(2)) {
           rail.cut(for: name)
+          // The thread cannot withdraw its last report itself.
+          context.send(.motion(.unknown))
           context.hangs(.stuck("the motion monitor of \(description.id)"))
         }
         defer { watch.cancel() }
@@ -54,17 +63,19 @@ final class StillnessMonitor: Sendable {
           if arbiter.beginWatch() {
             defer { arbiter.endWatch() }
             do throws(HardwareError) {
+              // Unless the reader goes on observing, earlier results do not apply any more.
+              var last = Report.motion(.unknown)
               defer {
                 monitor.waitsForMotion(milliamperes: nil)
-                // Earlier results do not apply any more.
-                context.send(.unknown)
+                context.send(last)
               }
               let end = try chip.wait(poller, arbiter) { stillness in
                 monitor.waitsForMotion(milliamperes: chip.milliamperes)
                 monitor.setWarning(about: .motion, nil)
-                context.send(stillness)
+                context.send(.motion(stillness))
               }
               if end == .stopped { return }
+              last = .lent
             } catch {
               monitor.setWarning(about: .motion, "it cannot wait for motion, so fixes come as scheduled: \(error)")
               throw error
@@ -81,13 +92,32 @@ final class StillnessMonitor: Sendable {
     stillness = LazyPublisher(
       deriving: name, replaysLatest: true, clock: clock, holderObserver: MotionHolders(monitor: monitor)
     ) { (run) throws(Never) in
-      let samples = MotionDetector.changes(in: readings, endingAt: arbiter.returned, as: run.holders) { run.send($0) }
+      let combined = CombinedStillness(run, clock)
+      let samples = readings.observed.subscribe(
+        as: run.holders, receiveValue: { batch in combined.update { $0.take(batch) } })
+      let ends = arbiter.readingEnds.subscribe(
+        as: run.holders,
+        receiveValue: { end in combined.update { end == .failed ? $0.end() : $0.changesOver(at: clock.now) } })
+      // The sensor may have been without supply in the meantime.
+      let resuming = clock.onResume { _ in combined.update { $0.end() } }
       let waiting = source.retrying(
         { _ in Backoff(initial: .seconds(1), maximum: .seconds(60)) }, hint: hint, clock: clock
-      ).subscribe(as: run.holders, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
+      ).subscribe(
+        as: run.holders,
+        receiveValue: { report in
+          combined.update { machine in
+            switch report {
+            case .motion(let state): machine.take(state, at: clock.now)
+            case .lent: machine.changesOver(at: clock.now)
+            }
+          }
+        }, receiveCompletion: { run.finish($0) })
       return Subscription {
         waiting.cancel()
+        resuming.end()
+        ends.cancel()
         samples.cancel()
+        combined.end()
       }
     }
   }
@@ -117,6 +147,40 @@ final class StillnessMonitor: Sendable {
   func isOff() async {
     for await now in source.activity.values(as: "shutdown") where !now.phase.isAtWork { break }
   }
+}
+
+/// Performs what a `StillnessMachine` decides, for the subscribers of one run.
+private final class CombinedStillness: Sendable {
+  private let run: ActivationContext<MotionState, Never>
+  private let clock: any MonotonicTimeSource
+  /// Set to the deadline of a change.
+  private let alarm: Alarm
+  private let machine = Guarded(StillnessMachine())
+
+  init(_ run: ActivationContext<MotionState, Never>, _ clock: any MonotonicTimeSource) {
+    self.run = run
+    self.clock = clock
+    alarm = Alarm(clock: clock)
+  }
+
+  /// Changes the machine, and sends the state that it returns.
+  func update(_ change: (inout StillnessMachine) -> MotionState?) {
+    let (mustDeliver, mustSetAlarm) = machine.withLock { machine in
+      let deadline = machine.deadline
+      let state = change(&machine)
+      return (state.map { run.stage($0) } ?? false, machine.deadline != deadline)
+    }
+    if mustSetAlarm { setAlarm() }
+    if mustDeliver { run.deliver() }
+  }
+
+  private func setAlarm() {
+    alarm.set(asking: { machine.withLock { $0.deadline } }) { [weak self, clock] in
+      self?.update { $0.look(at: clock.now) }
+    }
+  }
+
+  func end() { alarm.end() }
 }
 
 extension SourceActivity.Phase {

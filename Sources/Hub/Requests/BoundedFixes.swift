@@ -82,9 +82,8 @@ private final class BoundedFixes: Sendable {
     }
     // Deliver the schedule before the fix, so that a device that is needed again at once does not fall asleep.
     if mustDeliver { schedule.deliver() }
-    // A board that stands still needs no dead reckoning, because its motion sensor reports when it moves. The sensor
-    // begins to wait for motion only after dead reckoning has released it. The next fix is therefore needed at once,
-    // and finds the board standing too.
+    // A board that stands still needs no dead reckoning, because its motion sensor reports when it moves. The sensor's
+    // samples have shown the stillness, which continues while the sensor changes to waiting for motion.
     reckon(!fix.isStanding)
     run.send(fix)
   }
