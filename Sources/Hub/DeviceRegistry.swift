@@ -31,15 +31,17 @@ public final class DeviceRegistry: Sendable {
     let receivers = ReceiverSelection(entries, on: board)
     self.receivers = old.flatMap { receivers.isLike($0.receivers) ? $0.receivers : nil } ?? receivers
     imu = board.imu.flatMap { DeviceRegistry.imu($0.id, of: entries) }
-    meters = DeviceRegistry.meters(of: entries, like: old?.meters ?? [])
+    meters = DeviceRegistry.meters(of: entries, on: board, like: old?.meters ?? [])
   }
 
-  private static func meters(of entries: [BoardDevice], like old: [EnergyMeter]) -> [EnergyMeter] {
+  private static func meters(of entries: [BoardDevice], on board: Board, like old: [EnergyMeter]) -> [EnergyMeter] {
     entries.compactMap { entry in
       guard case .supplyMonitor(let description, let reader) = entry else { return nil }
       let devices = entries.filter { $0.description.power.monitor == description.id }.map(\.reader.monitor)
       if devices.isEmpty { return nil }
-      return old.first { $0.measures(devices, description, reader) } ?? EnergyMeter(of: devices, description, reader)
+      let isOfBattery = board.battery?.monitor == description.id
+      return old.first { $0.measures(devices, description, reader, isOfBattery: isOfBattery) }
+        ?? EnergyMeter(of: devices, description, reader, isOfBattery: isOfBattery)
     }
   }
 

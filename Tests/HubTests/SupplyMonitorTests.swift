@@ -180,6 +180,41 @@ struct SupplyMonitorTests {
     await hub.isOff()
   }
 
+  @Test func `the warning of a current away from the load ends if the monitor measures no device any more`()
+    async throws
+  {
+    func receiver(_ more: String) -> String { self.receiver("gps", port: "simulated/gps", milliamperes: 30, more) }
+    let hub = try hub(receiver("monitor: 'meter'"))
+    hardware.gpsSupply.load("charger", amperes: -0.1)
+    let lease = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
+    let meter = try statuses(of: "meter", hub)
+    #expect(meter.waits { $0.warning?.hasPrefix("the current flows away from the load") == true })
+    #expect(await hub.apply(try board(receiver(""))) == [])
+    #expect(meter.waits { $0.warning == nil })
+    lease.cancel()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `the current that charges a battery is no warning`() async throws {
+    let text = """
+      { name: "test", devices: { \(receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'")),
+          meter: { driver: "ina226", bus: "simulated/i2c", rateHz: 29, power: { lingerSeconds: 0 } } },
+        battery: { monitor: "meter", low: 3 } }
+      """
+    let hub = Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware)
+    hardware.gpsSupply.load("charger", amperes: -0.1)
+    let lease = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
+    #expect(try statuses(of: "meter", hub).waits { $0.power == .tracking })
+    let before = try #require(device("gps", of: hub)).onTime
+    // On another board the warning comes after two seconds.
+    #expect(hub.waits { device("gps", of: hub).map { $0.onTime > before + .seconds(3) } ?? false })
+    #expect(device("meter", of: hub)?.warning == nil)
+    lease.cancel()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
   @Test func `a request for voltage and current wakes only the monitor`() async throws {
     let hub = try hub(receiver("gps", port: "simulated/gps", milliamperes: 30, ""))
     let states = Recorder<FusedState>()

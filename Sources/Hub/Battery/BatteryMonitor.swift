@@ -42,9 +42,6 @@ public final class BatteryMonitor: Sendable {
     var isOver = false
   }
 
-  /// A current counts as charging from this voltage across the shunt. The limit is several times the offset of an
-  /// INA219 (100 µV, data sheet SBOS448, "Electrical characteristics") or an INA226 (10 µV, SBOS547).
-  static let chargingShuntVolts = -0.0005
   /// A sample that is older than this does not show the present voltage.
   private static let stale = Duration.seconds(5)
 
@@ -193,7 +190,7 @@ public final class BatteryMonitor: Sendable {
   private func receive(_ sample: SupplySample, _ number: Int) {
     let now = clock.now
     guard now - sample.at <= BatteryMonitor.stale, state.withLock({ $0.watch?.number == number }) else { return }
-    let isCharging = sample.shuntVolts < BatteryMonitor.chargingShuntVolts
+    let isCharging = sample.shuntVolts < -SupplySample.clearShuntVolts
     // A sample that was under way when the lease ended may begin a trend.
     if update({ $0.receive(volts: sample.volts, isCharging: isCharging, at: now) }) { measure() }
   }

@@ -1,5 +1,6 @@
 import Devices
 import Guarding
+import MonotonicTime
 import Publishing
 
 /// Measures the power of some devices with a supply monitor while one of them is in use. At other times the monitor
@@ -13,23 +14,25 @@ final class EnergyMeter: Sendable {
     var lease: Lifetime?
     var hasBegun = false
     var isOver = false
-    /// Whether the last clear current flowed away from the load; `nil` before the first one.
-    var isReversed: Bool?
+    var direction = CurrentDirection()
   }
-
-  /// A current above this, in amperes, is large enough to show its direction despite the noise.
-  private static let leastDirectedAmperes = 0.01
 
   private let devices: [DeviceMonitor]
   private let reader: SupplyMonitorReader
   private let description: SupplyMonitorDescription
+  /// Whether the monitor measures the battery, whose current flows away from the load while it is charged.
+  private let isOfBattery: Bool
   private let state = Guarded(State())
   private let lifetime = Lifetime()
 
-  init(of devices: [DeviceMonitor], _ description: SupplyMonitorDescription, _ reader: SupplyMonitorReader) {
+  init(
+    of devices: [DeviceMonitor], _ description: SupplyMonitorDescription, _ reader: SupplyMonitorReader,
+    isOfBattery: Bool
+  ) {
     self.devices = devices
     self.description = description
     self.reader = reader
+    self.isOfBattery = isOfBattery
   }
 
   /// Begins to measure. Later calls do nothing, because several boards in a row may use the same meter.
@@ -52,18 +55,23 @@ final class EnergyMeter: Sendable {
 
   /// Whether the meter measures these devices in this way.
   func measures(
-    _ devices: [DeviceMonitor], _ description: SupplyMonitorDescription, _ reader: SupplyMonitorReader
+    _ devices: [DeviceMonitor], _ description: SupplyMonitorDescription, _ reader: SupplyMonitorReader,
+    isOfBattery: Bool
   ) -> Bool {
-    self.reader === reader && self.description == description
+    self.reader === reader && self.description == description && self.isOfBattery == isOfBattery
       && self.devices.elementsEqual(devices, by: { $0 === $1 })
   }
 
   func end() {
     lifetime.end()
-    state.withLock { state in
+    let hasWarned = state.withLock { state in
       state.isOver = true
       EnergyMeter.end(&state, devices)
+      defer { state.direction = CurrentDirection() }
+      return state.direction.isReversed
     }
+    // A later meter of the same monitor warns itself, and without a meter nothing would end the warning.
+    if hasWarned { reader.monitor.setWarning(about: .finding, nil) }
   }
 
   /// Updates the lease; any device's thread may call it. It works under the lock, so that the last call sees the
@@ -83,13 +91,11 @@ final class EnergyMeter: Sendable {
   }
 
   private func receive(_ sample: SupplySample) {
-    let amperes = description.amperes(sample)
-    noteDirection(amperes)
     // A negative power is noise or a reverse current.
-    let measured = max(0, 1000 * sample.volts * amperes)
-    state.withLock { state in
+    let measured = max(0, 1000 * sample.volts * description.amperes(sample))
+    let isReversed = state.withLock { state -> Bool? in
       // Without a lease, the last client has left while this measurement was under way.
-      guard state.lease != nil else { return }
+      guard state.lease != nil else { return nil }
       let stated = devices.reduce(0) { $0 + $1.statedMilliwatts }
       let working = devices.count(where: \.isWorking)
       for device in devices {
@@ -97,18 +103,9 @@ final class EnergyMeter: Sendable {
         let share = stated > 0 ? min(1, device.statedMilliwatts / stated) : device.isWorking ? 1 / Double(working) : 0
         device.measured(milliwatts: measured * share)
       }
+      return isOfBattery ? nil : state.direction.take(sample)
     }
-  }
-
-  /// Warns of a reverse current, and ends the warning when the current clearly flows to the load again.
-  private func noteDirection(_ amperes: Double) {
-    guard abs(amperes) > EnergyMeter.leastDirectedAmperes else { return }
-    let isReversed = amperes < 0
-    let isNews = state.withLock { state -> Bool in
-      defer { state.isReversed = isReversed }
-      return state.isReversed != isReversed
-    }
-    guard isNews else { return }
+    guard let isReversed else { return }
     reader.monitor.setWarning(
       about: .finding,
       isReversed ? "the current flows away from the load: check whether the shunt is reversed" : nil)
@@ -117,10 +114,52 @@ final class EnergyMeter: Sendable {
   private static func end(_ state: inout State, _ devices: [DeviceMonitor]) {
     state.lease?.end()
     state.lease = nil
+    state.direction.pause()
     forget(devices)
   }
 
   private static func forget(_ devices: [DeviceMonitor]) {
     for device in devices { device.measured(milliwatts: nil) }
   }
+}
+
+/// Decides whether the current through a shunt flows away from the load, as it does if the shunt is connected the wrong
+/// way round.
+///
+/// A current counts only if it lasts, because capacitors and inputs of a device that is being switched feed a current
+/// back for a moment.
+struct CurrentDirection: Sendable {
+  static let patience = Duration.seconds(2)
+
+  /// Whether the last clear current flowed away from the load.
+  private(set) var isReversed = false
+  /// Since when the current has flowed away from the load.
+  private var since: MonotonicInstant?
+
+  /// Takes a sample.
+  ///
+  /// - Returns: whether the current flows away from the load, if that has changed
+  mutating func take(_ sample: SupplySample) -> Bool? {
+    let isAway = sample.shuntVolts < -SupplySample.clearShuntVolts
+    let began = since ?? sample.at
+    since = isAway ? began : nil
+    if isAway, !isReversed, sample.at - began >= CurrentDirection.patience {
+      isReversed = true
+      return true
+    }
+    if isReversed, sample.shuntVolts > SupplySample.clearShuntVolts {
+      isReversed = false
+      return false
+    }
+    return nil
+  }
+
+  /// Records that no samples follow for a while.
+  mutating func pause() { since = nil }
+}
+
+extension SupplySample {
+  /// The direction of a current is clear from this voltage across the shunt, which is several times the offset of an
+  /// INA219 (100 µV, data sheet SBOS448, "Electrical characteristics") or an INA226 (10 µV, SBOS547).
+  static let clearShuntVolts = 0.0005
 }
