@@ -230,7 +230,7 @@ let package = Package(
         "CLinux", "Fusion", "HardwareIO", "MCAP", "MonotonicTime", "Outputs", "Simulation", "TestSupport", "sensorhub",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      exclude: ["modemmanager.py"], swiftSettings: strict),
+      exclude: ["modemmanager.py", "silent-modemmanager.py"], swiftSettings: strict),
     .testTarget(name: "SoakTests", dependencies: ["Soak", "TestSupport", "sensorhub"], swiftSettings: strict),
     .testTarget(
       name: "MonotonicTimeTests",
