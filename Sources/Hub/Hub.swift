@@ -39,6 +39,8 @@ public final class Hub: Sendable {
   /// itself; in a debug build, the rank of this lock stops the program instead.
   private let exchange = Guarded((), rank: .boardExchange)
   private let isOver = Guarded(false)
+  /// Set to the instant at which an ending hub cuts the supplies of devices that have not stopped.
+  private let cutting: Alarm
 
   public convenience init(board: Board, hardware: any Hardware, clock: any MonotonicTimeSource = MonotonicClock()) {
     self.init(board: board, on: Machine(hardware: hardware, clock: clock))
@@ -47,6 +49,7 @@ public final class Hub: Sendable {
   public init(board: Board, on machine: Machine) {
     self.machine = machine
     let clock = machine.clock
+    cutting = Alarm(clock: machine.supervisor.clock)
     mutableRegistry = MutableProperty(DeviceRegistry(board, on: machine))
     let registry = mutableRegistry.readOnly
     self.registry = registry
@@ -133,8 +136,17 @@ public final class Hub: Sendable {
   }
 
   /// Powers everything off permanently, even if there are subscribers.
-  public func shutDown() {
-    isOver.withLock { $0 = true }
+  ///
+  /// - Parameter limit: after this time, the supplies of devices that have not stopped are cut. `isOff` does so too, but
+  ///   the caller may have other work until it calls that; `nil` to leave it to `isOff`
+  public func shutDown(cuttingAfter limit: Duration? = nil) {
+    let wasOver = isOver.withLock { isOver in
+      defer { isOver = true }
+      return isOver
+    }
+    if let limit, !wasOver {
+      cutting.set(at: machine.supervisor.clock.now + limit) { [weak self] in self?.cutUnended() }
+    }
     let devices = registry.value
     let reason = "the hub is shutting down"
     for monitor in devices.monitors { monitor.ends(because: reason) }
@@ -149,6 +161,10 @@ public final class Hub: Sendable {
     // At the end of the process, minimum times on do not apply, nor do pauses before another attempt. The supply of a
     // device that has left the board file may still be on.
     for rail in machine.switchedRails { rail.end() }
+  }
+
+  private func cutUnended() {
+    for reader in machine.leaving.devices + registry.value.readers where !reader.isEnded { reader.cutSupply() }
   }
 
   /// Returns once all readers have ended, so that all power lines are off.

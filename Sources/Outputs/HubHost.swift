@@ -100,10 +100,11 @@ public final class HubHost: Sendable {
   /// Whether `shutDown` was called.
   var isEnding: Bool { isOver.withLock { $0 } }
 
-  /// Switches all devices off permanently, even if they have subscribers.
+  /// Switches all devices off permanently, even if they have subscribers. The supplies of devices that do not stop are
+  /// cut after `longestEnd`, even if the end of the other services takes longer.
   public func shutDown() {
     isOver.withLock { $0 = true }
-    hub.shutDown()
+    hub.shutDown(cuttingAfter: HubHost.longestEnd)
   }
 
   /// Switches all devices off permanently, because logind has agreed to switch the machine off.
