@@ -46,7 +46,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     check: @escaping @Sendable () throws(HardwareError) -> Void = {},
     putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
     sleepLimit: SleepLimit? = nil, onHang: @escaping @Sendable () -> Void = {},
-    motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> StillnessMonitor? = { _, _, _ in nil },
+    motion: (LazyPublisher<Sample, HardwareError>, DeviceMonitor, PowerRail) -> StillnessMonitor? = { _, _, _ in nil },
     reading body: @escaping Body
   ) {
     let (clock, supervisor) = (machine.clock, machine.supervisor)
@@ -124,7 +124,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     _ source: LazyPublisher<Sample, HardwareError>, _ monitor: DeviceMonitor, _ rail: PowerRail, replaysLatest: Bool,
     on machine: Machine, hasSupply: Bool = true, putToSleep: @escaping @Sendable () throws(HardwareError) -> Void = {},
     sleepLimit: SleepLimit? = nil, sleepRenewal: SleepRenewal? = nil, cuts: SupplyCuts = SupplyCuts(),
-    motion: (LazyPublisher<Sample, Never>, DeviceMonitor, PowerRail) -> StillnessMonitor? = { _, _, _ in nil }
+    motion: (LazyPublisher<Sample, HardwareError>, DeviceMonitor, PowerRail) -> StillnessMonitor? = { _, _, _ in nil }
   ) {
     self.source = source
     self.monitor = monitor
@@ -148,7 +148,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
         { Backoff.device($0, switched: rail.switch != .none) }, hint: hint, failures: failures, clock: clock
       ).subscribe(as: run.holders, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
     }
-    self.motion = motion(readings, monitor, rail)
+    self.motion = motion(source, monitor, rail)
     // If the supply is on for another device, this one need not wait for a minimum time off.
     followingSupply = rail.supply.subscribe(
       as: "\(source.name) reader", receiveValue: { [weak source] _ in source?.reconsiderOffTime() })

@@ -26,9 +26,9 @@ final class StillnessMonitor: Sendable {
   ///
   /// - Parameters:
   ///   - arbiter: arbitrates the use of the chip
-  ///   - readings: the chip's samples while it has other subscribers
+  ///   - readings: the chip's samples while it works for other subscribers, and during its idle timeout
   init?(
-    _ description: IMUDescription, _ arbiter: ChipArbiter, _ readings: LazyPublisher<IMUBatch, Never>,
+    _ description: IMUDescription, _ arbiter: ChipArbiter, _ readings: LazyPublisher<IMUBatch, HardwareError>,
     _ monitor: DeviceMonitor, _ rail: PowerRail, on machine: Machine
   ) {
     guard let chip = WakeOnMotionChip(description, on: machine) else { return nil }
@@ -93,8 +93,9 @@ final class StillnessMonitor: Sendable {
       deriving: name, replaysLatest: true, clock: clock, holderObserver: MotionHolders(monitor: monitor)
     ) { (run) throws(Never) in
       let combined = CombinedStillness(run, clock)
-      let samples = readings.observed.subscribe(
-        as: run.holders, receiveValue: { batch in combined.update { $0.take(batch) } })
+      let samples = readings.observed.retrying(
+        Backoff(initial: .milliseconds(250), maximum: .seconds(1)), hint: hint, clock: clock
+      ).subscribe(as: run.holders, receiveValue: { batch in combined.update { $0.take(batch) } })
       let ends = arbiter.readingEnds.subscribe(
         as: run.holders,
         receiveValue: { end in combined.update { end == .failed ? $0.end() : $0.changesOver(at: clock.now) } })
