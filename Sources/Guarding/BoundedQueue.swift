@@ -7,8 +7,8 @@ import DequeModule
 /// if events.append(event) > 0 { traffic.valueDropped() }
 /// ```
 ///
-/// The size of an element is 1, so that the limit is a number of elements, or what the caller states, for example its
-/// bytes.
+/// By default, each element has the size 1, and the limit is a number of elements. The caller may state other sizes,
+/// for example the number of bytes of each element.
 public struct BoundedQueue<Element> {
   fileprivate struct Entry {
     let element: Element
