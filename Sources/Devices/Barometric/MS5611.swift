@@ -69,8 +69,7 @@ final class MS5611Driver: PolledDriver {
     temperature = try result()
     try begin(.pressure)
     self.prom = prom
-    // A caller that reads once per period then reads in the middle between two due times, so no read is slightly too
-    // early.
+    // A caller that reads once per period then reads halfway between two due times, so no read is slightly too early.
     due = connection.clock.now + period / 2
   }
 

@@ -185,7 +185,7 @@ final class IIOInertialDriver: InertialDriver {
           IMUSample(
             at: MonotonicInstant(nanoseconds: gyroscope.at), gyroscope: gyroscope.vector, accelerometer: force))
       case .alone:
-        // The gyroscope starts before the accelerometer, so its first samples have no partner. That is no gap.
+        // The gyroscope starts before the accelerometer, so its first samples have no partner. This is not a gap.
         guard run.hasPaired else { continue }
         run.hasGap = true
         counted.misreads += 1

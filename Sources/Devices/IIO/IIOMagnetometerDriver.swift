@@ -1,19 +1,19 @@
 import HardwareIO
 import MonotonicTime
 
-/// Reads a magnetometer through its kernel driver. If the kernel driver fills a buffer with scans, the scans are read,
-/// and otherwise the axes, one by one.
+/// Reads a magnetometer through its kernel driver. If the kernel driver fills a buffer with scans, this driver reads
+/// the scans. Otherwise it reads the axes one by one.
 ///
 /// Pitfalls:
 ///
 /// - For the HMC5843 and its relatives, some kernels state a unit that is a hundredth of the true one.
-/// - If the axes are read one by one, most kernel drivers make three measurements. Together they are correct only
-///   while the chip does not turn.
+/// - If the axes are read one by one, most kernel drivers make three measurements. The three values are correct
+///   together only while the chip does not turn.
 final class IIOMagnetometerDriver: PolledDriver {
   private static let quantity = "in_magn"
   private static let microteslaPerGauss: Float = 100
   private static let underrated: Set<String> = ["hmc5843", "hmc5883", "hmc5883l", "hmc5983"]
-  /// The limit below which the scale of these chips is wrong, in gauss. Corrected kernels state a larger scale.
+  /// The limit in gauss below which the kernel's scale of these chips is wrong. Corrected kernels state a larger scale.
   private static let underratedScale = 0.0001
   /// The maximum number of scans that one read takes.
   private static let longestBacklog = 1024

@@ -25,8 +25,8 @@ final class IIOVectorStream {
 
   private let buffer: IIOBuffer
   private let axes: [IIOAxes]
-  /// The index of the first channel of an acceleration or a field, which is never zero: gravity and the Earth's field
-  /// never vanish. `nil` if the scans contain only angular rates.
+  /// The index of the first channel of an acceleration or a magnetic field. A field of zero shows that the bus hangs,
+  /// because gravity and the Earth's field never vanish. `nil` if the scans contain only angular rates.
   private let firstOfField: Int?
   private let temperature: Int?
   private let lag: Duration

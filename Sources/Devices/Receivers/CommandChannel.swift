@@ -29,7 +29,7 @@ public final class CommandChannel {
   static let endingTime = Duration.seconds(3)
   /// The driver of the assumed receiver, during identification.
   private var expected: ReceiverDriver?
-  /// Whether a receiver with another protocol than the expected one was heard, so that no answer will come.
+  /// Whether a receiver was heard that uses a different protocol from the expected one, so that no answer will come.
   private var isContradicted = false
   /// Whether the reader was told to stop. After that, requests get no answers.
   private(set) var isStopped = false
@@ -83,7 +83,7 @@ public final class CommandChannel {
     return last
   }
 
-  /// Checks whether a receiver with another protocol than the expected one sends.
+  /// Checks whether a frame shows that the receiver does not use the expected protocol.
   private func look(at frame: ReceiverFramer.Frame) {
     guard let expected, let speaker = ReceiverDriver.speaker(of: frame), speaker != expected else { return }
     isContradicted = true
@@ -128,7 +128,7 @@ public final class CommandChannel {
     try read(for: limit, inspect: { if isLast($0) { isOver = true } }, isFound: { isOver })
   }
 
-  /// Sends bytes, and listens for the whole time, whatever arrives.
+  /// Sends bytes, and listens for the whole time, even if an answer arrives earlier.
   func say(
     _ bytes: [UInt8], for time: Duration, _ look: @escaping (ReceiverFramer.Frame) -> Void
   ) throws(HardwareError) {
@@ -196,8 +196,8 @@ public final class CommandChannel {
   /// Waits until the receiver has sent nothing for `silence`. Noise counts as sending, because the bytes of a receiver
   /// at another speed arrive as noise.
   ///
-  /// - Returns: whether the receiver fell silent before the limit. If the deadline of `endInOrder` comes first,
-  ///   whether the receiver has sent no byte at all
+  /// - Returns: whether the receiver fell silent before the limit. If the deadline of `endInOrder` comes first, returns
+  ///   whether the receiver has sent no byte since the call
   func awaitSilence(of silence: Duration, within limit: Duration) throws(HardwareError) -> Bool {
     let end = clock.now + limit
     let first = receiver.byteCount

@@ -30,10 +30,10 @@ public struct FixSearch: Equatable, Sendable {
 
   /// The time without bytes after which the line is silent. A receiver reports at least once a second.
   static let silenceLimit = Duration.seconds(5)
-  /// The time after which bytes without a sentence count as noise, if the hub listens at a single speed.
+  /// The noise limit if the hub listens at a single speed: after this time, bytes without a sentence count as noise.
   static let noiseLimit = Duration.seconds(5)
-  /// The same time while the hub tries all usual speeds. One round takes longer, but this time is enough to suspect that
-  /// none is right.
+  /// The noise limit while the hub tries all usual speeds. One round takes longer, but this time is enough to suspect
+  /// that no speed is right.
   static let searchNoiseLimit = Duration.seconds(12)
   /// The time for which a list of satellites is valid.
   static let listLifetime = Duration.seconds(12)
@@ -43,7 +43,7 @@ public struct FixSearch: Equatable, Sendable {
   static let leastNoise = 16
   /// The number of satellites that a position in space needs.
   static let leastSatellites = 4
-  /// The strength from which a satellite's data can be read, dB-Hz.
+  /// The minimum strength at which a satellite's data can be read, dB-Hz.
   static let leastStrength = 30
 
   private struct Sky: Equatable, Sendable {
@@ -119,7 +119,7 @@ public struct FixSearch: Equatable, Sendable {
 }
 
 extension FixSearch.Finding {
-  /// Whether the reason is the line, on which nothing meaningful arrives, and not the satellites.
+  /// Whether the cause is the line, on which nothing meaningful arrives. Otherwise the cause is the satellites.
   public var isOfLine: Bool {
     switch self {
     case .silent, .noSentences: true

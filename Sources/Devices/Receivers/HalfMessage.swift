@@ -1,8 +1,8 @@
 /// Where a stream of bytes to a receiver ends: between two messages, or in the middle of a binary one.
 ///
-/// A receiver takes the bytes that follow half a message for its rest, so the hub's next command would be lost. `filler`
-/// ends the message with a wrong checksum, and the receiver ignores it. Sentences need no filler: each `$` begins a new
-/// one.
+/// If a message is cut off, the receiver treats the bytes after it as the rest of the message, so the hub's next
+/// command would be lost. `filler` ends the message with a wrong checksum, and the receiver ignores it. Sentences need
+/// no filler: each `$` begins a new one.
 struct HalfMessage {
   /// The maximum length of the filler. No message that a receiver takes is longer.
   static let longestFiller = 2048

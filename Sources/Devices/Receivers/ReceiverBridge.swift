@@ -20,7 +20,7 @@ public final class ReceiverBridge: Sendable {
     var waiting: [UInt8] = []
     /// The clients that have left since the hub has found the receiver.
     var departures: [Departure] = []
-    /// When the oldest of the bytes or departures began to wait, or the receiver last took bytes.
+    /// The last progress: when the receiver last took bytes, or when the oldest bytes or departures began to wait.
     var since = MonotonicInstant(nanoseconds: 0)
 
     var deadline: MonotonicInstant? {
@@ -54,13 +54,14 @@ public final class ReceiverBridge: Sendable {
     alarm = Alarm(clock: clock)
   }
 
-  /// Gives a client the right to write, until `release`. The client must keep the receiver awake. Clients that have left
-  /// need not do so any more, because the hub looks for the receiver only after the last client.
+  /// Gives a client the right to write, until `release`. The client must keep the receiver awake until then. Clients
+  /// that have left before need not keep it awake any longer, because the hub looks for the receiver only after the
+  /// last client has left.
   ///
   /// - Parameters:
-  ///   - name: the client, for other clients
-  ///   - hasRoom: called on the reader's thread when a client that had to wait may send again, and when none of its bytes
-  ///     wait any more
+  ///   - name: the client's name, as other clients see it
+  ///   - hasRoom: called on the reader's thread when a client that had to wait may send again, and when none of its
+  ///     bytes wait any more
   ///   - lostBytes: called when the client's bytes are dropped, because the receiver has taken none for `patience`
   /// - Returns: the name of the client that has the right already; `nil` if the client got it
   public func claim(
@@ -79,7 +80,7 @@ public final class ReceiverBridge: Sendable {
   }
 
   /// Adds bytes of the client that has the right to write. The receiver gets all of them, unless it takes none for
-  /// `patience`. Older bytes would reach it much later than meant.
+  /// `patience`. Bytes older than that are dropped, because they would reach the receiver much later than intended.
   public func write(_ bytes: UnsafeBufferPointer<UInt8>) {
     let now = clock.now
     let isFirst = state.withLock { state in
@@ -166,12 +167,12 @@ public final class ReceiverBridge: Sendable {
   /// The number of bytes that wait.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-  /// Drops the bytes that a client has left, because the line does not accept them. Those of a client that has the right
-  /// to write by now stay.
+  /// Drops the bytes that a departed client has left, because the line does not accept them. If another client has the
+  /// right to write now, its bytes stay.
   func dropLeft() { state.withLock { if $0.writer == nil { $0.waiting = [] } } }
 
-  /// Drops the bytes that a client has left, because the receiver is no longer read. They would reach it much later
-  /// than meant.
+  /// Drops the bytes that a departed client has left, because the receiver is no longer read. They would reach the
+  /// receiver much later than intended.
   public func readingEnded() {
     dropLeft()
     settle()

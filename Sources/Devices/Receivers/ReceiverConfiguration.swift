@@ -40,8 +40,8 @@ public struct ReceiverConfiguration: Sendable {
   /// the hub cannot switch the supply off instead.
   var mustRest: Bool { rest != nil || choosesSleep && !isSwitched }
 
-  /// The limit after which a receiver leaves its sleep mode by itself, if it was put to sleep without identification,
-  /// for example at the start of the hub; `nil` if it never does.
+  /// The limit after which a receiver that sleeps leaves its sleep mode by itself; `nil` if it never does. This limit
+  /// applies to a receiver that the hub put to sleep without identifying it, for example when the hub starts.
   public var sleepLimit: SleepLimit? {
     guard mustRest, !isSwitched, driver == .ublox || driver == .auto, rest != .stop else { return nil }
     return SleepLimit(duration: .milliseconds(Int64(UbloxReceiver.longestSleepMilliseconds)), isWakeable: true)

@@ -123,7 +123,7 @@ struct FrozenOutputDetector: Sendable {
 struct FailedSearchDetector: Sendable {
   /// One satellite more than a position in space needs.
   private static let leastSatellites = 5
-  /// The strength from which a satellite's data can be read, dB-Hz.
+  /// The minimum strength at which a satellite's data can be read, dB-Hz.
   private static let leastStrength: UInt8 = 30
   /// A search that takes longer has failed. A start without any data takes half a minute.
   static let patience = Duration.seconds(120)

@@ -57,10 +57,10 @@ public final class ReceiverMemory: Sendable {
     }
   }
 
-  /// Records that the port has been opened. If the port has another device than before, all data is discarded. If a
-  /// device was plugged in again at the same place, it counts as the same device, which is no longer asleep.
+  /// Records that the port has been opened. If the port now has a different device, all data is discarded. If a device
+  /// was plugged in again at the same place, it counts as the same device, which is no longer asleep.
   ///
-  /// - Returns: whether the device is another one than before
+  /// - Returns: whether the port now has a different device
   func opened(_ node: DeviceNode?) -> Bool {
     guard let node else { return false }
     return contents.withLock { contents in

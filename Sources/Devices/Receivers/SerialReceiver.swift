@@ -216,7 +216,7 @@ public final class SerialReceiver {
     var deadline = clock.now + silenceLimit
     while true {
       let left = deadline - clock.now
-      // The end of each wait is reported, so that the status of a silent receiver does not stay as it is.
+      // A wait is limited, because its end updates the status of a silent receiver.
       let wait = min(max(.zero, left), SerialReceiver.longestWait)
       if try read(atMost: wait, receive) == .stopped { return false }
       if isOver() { return true }
@@ -262,7 +262,8 @@ public final class SerialReceiver {
     try feed.endMessage(on: port)
     if isStopped { return false }
     attention = .none
-    // The client's last message must have left, and the receiver must have acted on it, before the hub sends commands.
+    // Before the hub sends commands, the line must have sent the client's last message, and the receiver must have
+    // acted on it.
     let rest = speed.time(for: port.unsentCount) + SerialReceiver.actingTime
     return try read(until: clock.now + rest, receive) != .stopped
   }
@@ -297,7 +298,7 @@ public final class SerialReceiver {
     atMost limit: Duration, _ receive: (borrowing GNSSObservation) -> Void,
     _ inspect: ((ReceiverFramer.Frame) -> Void)? = nil
   ) throws(HardwareError) -> Poller.Event? {
-    // Reads without bytes, as of a bus that has to be asked, do not interrupt a silence.
+    // A read without bytes does not interrupt a silence. Such reads occur on a bus whose receiver must be polled.
     let silence = decoder.silenceEndsAt.map { max(.zero, $0 - clock.now) } ?? limit
     guard let event = try wait(atMost: min(silence, limit)) else { return nil }
     switch event {

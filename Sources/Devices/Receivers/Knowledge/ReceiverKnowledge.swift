@@ -14,14 +14,14 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
 
     /// The assumed speed of the board while the supply is off, as on a road.
     private static let metresPerSecond = 20.0
-    /// The error in metres from which a position is useless for any receiver.
+    /// The error in metres above which a position is useless for any receiver.
     private static let mostMetres = 300_000.0
     /// The sigma that is assumed if the receiver states none, typical of most receivers, and the smallest sigma of any
     /// position.
     static let usualSigmaMetres = 50.0
     static let leastSigmaMetres = 10.0
 
-    /// The position with the uncertainty after this time; `nil` if the position is useless by then.
+    /// The position with its uncertainty `age` later; `nil` if the position is useless by then.
     func aged(by age: Duration) -> Position? {
       var place = self
       place.sigmaMetres += max(0, age.inSeconds) * Position.metresPerSecond

@@ -40,7 +40,7 @@ public final class ReceiverSession {
   private let ending: ReceiverEnding
   private var troubles: TroubleMachine
   private var phase = Phase.unheard
-  /// The speed of the line when a client of the bridge began to write, until the receiver is found again.
+  /// The line's speed when a client of the bridge began to write; `nil` once the hub has found the receiver again.
   private var relayedAt: BaudRate?
 
   /// - Parameters:

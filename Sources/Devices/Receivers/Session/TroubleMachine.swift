@@ -25,7 +25,8 @@ struct TroubleMachine: Sendable {
     return next
   }
 
-  /// Takes the news that another receiver is on the line, to which nothing known applies.
+  /// Handles the arrival of another receiver on the line. Nothing that is known about the earlier receiver applies to
+  /// it.
   mutating func replaced() -> [Effect] {
     let effects = report(nil)
     self = TroubleMachine()
