@@ -9,7 +9,7 @@ struct ReceiverPollPace: Equatable, Sendable {
   static let usual = Duration.milliseconds(20)
   /// The interval close to an expected burst, and after a command, whose answer comes at once.
   static let frequent = Duration.milliseconds(5)
-  /// The longest interval. Answers that the receiver sends unasked may wait for this time.
+  /// The longest interval. Messages that the receiver sends without a request may wait for this time.
   static let rare = Duration.milliseconds(50)
   /// How much earlier and later than expected a burst may begin.
   private static let margin = (early: Duration.milliseconds(10), late: Duration.milliseconds(30))
@@ -24,14 +24,14 @@ struct ReceiverPollPace: Equatable, Sendable {
 
   init() {}
 
-  /// Notes that bytes have waited in the receiver.
+  /// Records that bytes have waited in the receiver.
   mutating func bytesCame(at now: MonotonicInstant) {
     let isSameBurst = bytesCameAt.map { now - $0 < (period ?? .seconds(1)) / 4 } ?? false
     if !isSameBurst { burstBeganAt = now }
     bytesCameAt = now
   }
 
-  /// Notes that a command was sent to the receiver.
+  /// Records that a command was sent to the receiver.
   mutating func spoke(at now: MonotonicInstant) { spokeAt = now }
 
   /// The instant of the next question, if no bytes wait now.

@@ -81,7 +81,7 @@ public final class ModemPort: SerialPort {
   public var name: String { "\(place)" }
   public var hasSpeed: Bool { false }
   /// ModemManager reports only what has changed, and a modem without a fix may repeat one sentence without a time. A
-  /// cold start takes minutes, and each new start would begin it again.
+  /// cold start takes minutes, and a new session would begin the cold start again.
   public var longestSilence: Duration { .seconds(900) }
   public var fileDescriptor: Int32 { modem.withLock { $0.pointer.map { csystemd_modem_fd($0) } ?? -1 } }
   public func setSpeed(_ speed: BaudRate) {}

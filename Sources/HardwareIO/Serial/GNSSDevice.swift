@@ -1,7 +1,7 @@
 /// A receiver whose driver is in the kernel, such as `/dev/gnss0` (drivers/gnss in Linux, sysfs-class-gnss).
 ///
-/// The kernel powers the receiver while the device is open. The device is no tty: it has no speed, and gives and takes
-/// bytes as they are.
+/// The kernel powers the receiver while the device is open. The device is not a tty: it has no speed, and it passes
+/// bytes on unchanged.
 public struct GNSSDevice: Equatable, Sendable {
   private static let prefix = "/dev/gnss"
   /// The maximum number of bytes in one write. The kernel returns from a write only when the receiver's line has sent

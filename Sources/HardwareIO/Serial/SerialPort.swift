@@ -15,7 +15,7 @@ public protocol SerialPort: Sendable {
   func setSpeed(_ speed: BaudRate) throws(HardwareError)
   /// Whether the line has a baud rate that must match the receiver's. A network connection has none.
   var hasSpeed: Bool { get }
-  /// How long nothing may arrive from a receiver that works.
+  /// The longest time for which a working receiver sends nothing.
   var longestSilence: Duration { get }
   /// The number of transfers that failed; 0 for a line that cannot tell.
   var errorCount: Int { get }
