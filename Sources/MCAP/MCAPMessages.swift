@@ -55,8 +55,8 @@ public struct MCAPMessages<Source: MCAPSource> {
     }
   }
 
-  /// Declares messages of some channels before a log time irrelevant. From now on, chunks that contain only irrelevant
-  /// messages according to the summary are not read. Irrelevant messages from other chunks are still returned.
+  /// Marks the messages of some channels before a log time as irrelevant. From now on, chunks are not read if the
+  /// summary shows that they contain only irrelevant messages. Irrelevant messages in other chunks are still returned.
   public mutating func skip(_ channelIDs: Set<UInt16>, beforeNanoseconds logTime: UInt64) {
     skipped = (channelIDs, logTime)
   }
