@@ -45,11 +45,11 @@ public struct TimeOfDay: Equatable, Sendable {
     Int64(second - other.second) * 1_000_000_000 + Int64(nanosecond - other.nanosecond)
   }
 
-  /// Whether midnight is between the other time and this one. This is assumed if this time is more than twelve hours
-  /// smaller.
+  /// Whether midnight is between the other time and this one. This is assumed if this time is smaller by more than
+  /// twelve hours.
   public func isNextDay(after other: TimeOfDay) -> Bool { second < other.second - 43200 }
 
-  /// Whether this time is of the evening before the other time, and has arrived late.
+  /// Whether this time belongs to the evening before the other time, and has arrived late.
   func isPreviousDay(before other: TimeOfDay) -> Bool { second > other.second + 43200 }
 }
 

@@ -353,7 +353,7 @@ extension EpochAssembler {
     update.values.geoidSeparationMetres = solution.geoidSeparationMetres
     update.values.horizontalErrorMetres = solution.horizontalVarianceSquareMetres.squareRoot()
     update.values.verticalErrorMetres = solution.verticalVarianceSquareMetres.squareRoot()
-    // A velocity that is held from an earlier solution, estimated or given from outside is no measurement.
+    // A velocity is not a measurement if it is held from an earlier solution, estimated or given from outside.
     guard solution.velocity.isComputed else { return }
     let velocity = solution.velocityMetresPerSecond
     update.values.velocity = Velocity(northEastDown: SIMD3(velocity.x, velocity.y, -velocity.z))

@@ -359,7 +359,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
       if !skyStatesUse { satellites.mark(used) }
       epoch.sky = satellites.sky
     } else {
-      // A list that has only begun belongs to the next epoch.
+      // An incomplete list of satellites belongs to the next epoch.
       epoch.sky = .empty
     }
     skyIsComplete = false

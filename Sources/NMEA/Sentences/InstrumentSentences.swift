@@ -54,7 +54,7 @@ public struct Wind: Equatable, Sendable {
   public var directionTrueDegrees: Double?
   public var directionMagneticDegrees: Double?
   /// The angle of the true wind off the bow, clockwise, from MWV with the reference T (IEC 61162-1: theoretical). It is
-  /// no direction on the compass.
+  /// not a compass direction.
   public var trueAngleDegrees: Double?
   /// The speed of the true wind: over ground from MWD, and through the water from most senders of MWV.
   public var trueSpeedMetresPerSecond: Double?

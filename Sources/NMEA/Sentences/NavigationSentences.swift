@@ -100,8 +100,8 @@ public struct GNS: Equatable, Sendable {
   public var geoidSeparationMetres: Double?
   public var differentialAgeSeconds: Double?
   public var differentialStation: UInt16?
-  /// Whether the receiver warns that the position must not be used (navigational status U, NMEA 4.1). V is no warning:
-  /// it only means that the receiver gives no navigational status, and u-blox receivers always send it.
+  /// Whether the receiver warns that the position must not be used (navigational status U, NMEA 4.1). V is not a
+  /// warning: it only means that the receiver gives no navigational status, and u-blox receivers always send it.
   public var isUnsafe: Bool
 
   @inline(__always)
