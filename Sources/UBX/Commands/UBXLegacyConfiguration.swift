@@ -34,8 +34,7 @@ extension UBXMessage {
     UBXMessage(UBXCommandKind.cfgPMS, [0, setup, 0, 0, 0, 0, 0, 0])
   }
 
-  /// CFG-CFG: saves the present configuration in battery-backed RAM, flash and EEPROM, or in those of them that the
-  /// receiver has.
+  /// CFG-CFG: saves the present configuration in each of battery-backed RAM, flash and EEPROM that the receiver has.
   public static let save = UBXMessage(
     UBXCommandKind.cfgCFG, [0, 0, 0, 0, 0x1F, 0x1F, 0, 0, 0, 0, 0, 0, 0x07])
 }

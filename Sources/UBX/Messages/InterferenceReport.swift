@@ -53,8 +53,8 @@ public struct RadioStatus {
   }
 }
 
-/// MON-HW: the radio's state of receivers with one band, up to protocol 23: 60 bytes, and 68 in generation 6, with more
-/// pins.
+/// MON-HW: the state of the radio in receivers with one band, up to protocol 23. The message has 60 bytes, or 68 in
+/// generation 6, which has more pins.
 public struct HardwareStatus {
   public let band: RadioStatus.Band
 
@@ -68,9 +68,9 @@ public struct HardwareStatus {
   }
 }
 
-/// SEC-SIG: jamming and spoofing as the firmware of F9 and X20 receivers from 2023 on judges them. A receiver that
-/// sends SEC-SIG does not update the state in MON-RF. Version 1 has 12 bytes; version 2 has 4, and one word for each
-/// frequency.
+/// SEC-SIG: whether the receiver detects jamming and spoofing; from F9 and X20 receivers with firmware from 2023 or
+/// later. A receiver that sends SEC-SIG does not update the state in MON-RF. Version 1 has 12 bytes; version 2 has 4,
+/// and one word for each frequency.
 public struct SecurityStatus {
   public let jamming: JammingReport
   public let spoofing: SpoofingReport

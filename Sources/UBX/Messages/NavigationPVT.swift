@@ -15,7 +15,7 @@ public struct NavigationPVT {
   public let fixType: NavigationFixType
   /// Whether the fix is within the configured limits of accuracy.
   public let isFixOK: Bool
-  /// Whether the receiver does not mark longitude, latitude and heights as invalid.
+  /// Whether longitude, latitude and heights are valid: `false` if the receiver marks them as invalid.
   public let isPositionValid: Bool
   public let isDifferential: Bool
   public let carrier: Carrier
@@ -76,8 +76,8 @@ public struct NavigationPVT {
     correctionAgeSeconds = NavigationPVT.correctionAge(moreFlags >> 1 & 0xF)
   }
 
-  /// Converts the number of a range of ages. Returns the upper limit of the range, or the lower limit of the
-  /// last range, which has no upper one (u-blox F9 interface description, UBX-NAV-PVT, flags3).
+  /// Returns the upper limit of a range of ages, which the message states as a number. The last range has no upper
+  /// limit, so for this range the lower limit is returned (u-blox F9 interface description, UBX-NAV-PVT, flags3).
   private static func correctionAge(_ step: UInt8) -> Double? {
     step == 0 ? nil : longestAges[min(Int(step), longestAges.count) - 1]
   }
