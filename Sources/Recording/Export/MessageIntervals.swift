@@ -1,6 +1,6 @@
 /// How regularly a channel's messages come, in one file or in several.
 public struct MessageIntervals: Sendable {
-  /// The shortest pause. A shorter interval is no pause, even if messages usually come much faster.
+  /// The shortest pause. A shorter interval does not count as a pause, even if messages usually come much faster.
   public static let shortestPauseNanoseconds: UInt64 = 2_000_000_000
   /// A pause is longer than this number of usual intervals.
   public static let pauseFactor = 10.0
@@ -9,7 +9,7 @@ public struct MessageIntervals: Sendable {
   public private(set) var firstNanoseconds: UInt64?
   public private(set) var lastNanoseconds: UInt64?
   private var longestNanoseconds: UInt64 = 0
-  /// The total time from the first to the last message of each previous file, and the number of intervals in them.
+  /// For all earlier files together: the time from the first to the last message, and the number of intervals.
   private var before = (nanoseconds: UInt64(0), intervalCount: UInt64(0))
   /// The first message, the last message and the count of the present file.
   private var present: (first: UInt64, last: UInt64, count: UInt64)?

@@ -30,7 +30,7 @@ public struct TrackPoint: Equatable, Sendable {
   }
 }
 
-/// Decides where a track is interrupted. Between two points that are far apart in time the way is unknown, so no line
+/// Decides where a track is interrupted. Between two points that are far apart in time the path is unknown, so no line
 /// should be drawn.
 public struct TrackSplitter: Sendable {
   /// The longest time between two positions of a continuous track.

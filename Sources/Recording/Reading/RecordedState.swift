@@ -26,7 +26,7 @@ public struct RecordedState: Sendable {
   private(set) var timeRange: Range<Int>?
   private var numbers = [Double](repeating: .nan, count: Field.allCases.count)
 
-  /// `nil` if the data is no state.
+  /// `nil` if the data is not a state.
   public init?(_ data: ArraySlice<UInt8>) {
     let isRead = data.withUnsafeBufferPointer { bytes in
       var cursor = JSONCursor(bytes)

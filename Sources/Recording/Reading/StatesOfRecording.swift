@@ -57,7 +57,7 @@ public struct StatesOfRecording: Sendable {
 
   /// - Parameters:
   ///   - wanted: the kind of states; for `points`, all other states are left out
-  ///   - everySeconds: the interval, from which one state is taken; 0 for all states
+  ///   - everySeconds: the length of the intervals; one state is taken from each interval. 0 for all states
   ///   - cursor: the end of the previous reading
   public init(
     _ messages: RecordedMessages, wanted: Wanted, everySeconds: Double, after cursor: RecordingCursor? = nil

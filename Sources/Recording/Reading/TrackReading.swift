@@ -38,7 +38,8 @@ public struct TrackReading: Sendable {
   private var states: StatesOfRecording
   private var splitter: TrackSplitter
 
-  /// - Parameter everySeconds: the interval from which at most one point is taken; 0 for all points
+  /// - Parameter everySeconds: the length of the intervals; at most one point is taken from each interval. 0 for all
+  ///   points
   public init(_ catalogue: SegmentCatalogue, in times: Range<UTCTime>, everySeconds: Double) {
     let messages = RecordedMessages(
       catalogue.files(in: times), in: times, isWanted: StatesOfRecording.isWanted)
