@@ -78,7 +78,7 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
       operations.perform(
         next: Registers.next, write: { registers.write($0, to: $1, at: clock.now) },
         beginReading: { registers.measure(world, at: clock.now) }, read: { registers.read($0) })
-      // A line that is held until the read falls here, before time advances, even if it rises again immediately.
+      // If the read has released the line, the line falls now, before time advances. It may rise again immediately.
       interrupt?.set(registers.isInterrupting, at: clock.now)
     }
     watch()

@@ -34,7 +34,7 @@ public final class SimulatedSupply: Sendable {
     var coulombs: Double
   }
 
-  /// How far back averages can be computed. Chips need no longer averages.
+  /// How far back averages can be computed. No chip computes an average over more than this time.
   private static let memorySeconds = 60.0
 
   /// - Parameters:

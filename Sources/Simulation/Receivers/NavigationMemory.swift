@@ -4,8 +4,8 @@ import MonotonicTime
 public enum ReceiverStart: String, CaseIterable, Sendable {
   /// The receiver has neither time nor position nor orbits.
   case cold
-  /// The receiver knows the approximate time and position and the almanac, but has no valid ephemerides; or it has
-  /// these and its position, but not the time.
+  /// The receiver knows the approximate time and position and the almanac, but has no valid ephemerides. A start also
+  /// counts as warm if the receiver has valid ephemerides and its position, but not the time.
   case warm
   /// The receiver has the time, its position, the almanac and valid ephemerides.
   case hot

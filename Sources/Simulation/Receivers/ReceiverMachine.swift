@@ -138,7 +138,7 @@ struct ReceiverMachine: Sendable {
     if body.phase == .booting { boot() }
   }
 
-  /// The pieces of output due now, as they arrive at the speed of the line. At any other speed than the receiver's own,
+  /// The pieces of output due now, as they arrive at the speed of the line. At any speed other than the receiver's own,
   /// the pieces are garbled.
   mutating func takePieces(speed: Int?) -> [[UInt8]] {
     body.takeOutgoing().map { $0.speed == speed ? $0.bytes : garbled($0, speed ?? $0.speed) }

@@ -7,7 +7,7 @@ import HardwareIO
 /// The port passes its bytes to the receiver's tty, at the speed of that tty. In backup mode the receiver does not
 /// answer.
 final class SimulatedI2CReceiver: SimulatedChip {
-  /// The most bytes that wait. If the host does not read them, the oldest ones are lost.
+  /// The maximum number of waiting bytes. If the host does not read them, the oldest ones are lost.
   private static let capacity = 4096
 
   private struct State {
@@ -46,7 +46,7 @@ final class SimulatedI2CReceiver: SimulatedChip {
 
   /// Fetches the receiver's output.
   private func connect(_ state: inout State) throws(HardwareError) -> any SerialPort {
-    // The speed belongs to the UART that takes the place of the receiver's inner connection.
+    // The tty takes the place of the receiver's internal connection, and needs the speed of the receiver's UART.
     let speed = BaudRate(rawValue: receiver.speed) ?? .b9600
     let port: any SerialPort = if let port = state.port { port } else { try receiver.open(speed: speed) }
     state.port = port

@@ -162,8 +162,8 @@ struct UBXProtocol: ReceiverProtocol {
     }
   }
 
-  /// Handles RXM-PMREQ, which is not acknowledged. The receiver wakes after the duration or, unless the long form of
-  /// the message leaves this out, by bytes on its UART. Settings that are only in RAM are lost.
+  /// Handles RXM-PMREQ, which is not acknowledged. The receiver wakes after the duration. Bytes on its UART wake it as
+  /// well, unless the long form of the message excludes this. Settings that are only in RAM are lost.
   private mutating func sleep(_ payload: [UInt8], _ body: inout ReceiverBody) {
     let isShort = payload.count == 8 && generation.hasShortSleep
     guard isShort || (payload.count == 16 && generation.hasLongSleep) else { return }
