@@ -7,7 +7,7 @@ import Outputs
 struct HubConnection: ~Copyable {
   /// The maximum length of a line in bytes. A hub's report is far shorter, so a longer line is not from a hub.
   static let longestLine = 16 << 20
-  /// How long a busy hub may take for an answer that it gives at once.
+  /// The longest time that a busy hub may take for an answer that waits for no device.
   static let answerTime = Duration.seconds(10)
 
   /// The descriptor, for waiting on it and others at the same time.
@@ -66,7 +66,7 @@ struct HubConnection: ~Copyable {
 
   /// The hub's only answer to a request, without its line end.
   ///
-  /// - Parameter limit: the longest wait. The usual one is for an answer that the hub gives at once.
+  /// - Parameter limit: the longest wait. The default is for an answer that waits for no device.
   mutating func answer(within limit: Duration = HubConnection.answerTime) throws -> [UInt8] {
     switch nextLine(by: MonotonicClock().now + limit) {
     case .text(let line): return line

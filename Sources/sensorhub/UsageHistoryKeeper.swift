@@ -31,9 +31,9 @@ final class UsageHistoryKeeper: Sendable {
     var lock: Int32?
   }
 
-  /// The shortest interval of writing while devices are awake. It is long, because writing wears out SD cards.
+  /// The shortest time between two writes while devices are awake. It is long, because writing wears out SD cards.
   private static let interval = Duration.seconds(15 * 60)
-  /// The shortest interval of writing while all devices sleep.
+  /// The shortest time between two writes while all devices sleep.
   private static let restInterval = Duration.seconds(6 * 3600)
   /// The shortest delay of a write after a device woke.
   private static let delay = Duration.seconds(60)

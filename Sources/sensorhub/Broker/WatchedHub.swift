@@ -235,7 +235,7 @@ struct ViewerName: Hashable {
   let user: String?
   let purpose: Purpose
 
-  /// `nil` for the name of another program's viewer.
+  /// Returns `nil` for the name of a viewer that another program has chosen.
   init?(_ text: String) {
     let levels = text.split(separator: "/", omittingEmptySubsequences: false)
     guard let words = levels.last?.split(separator: "-"), levels.count <= 2, words.count == 2,

@@ -171,8 +171,8 @@ struct Verify: ParsableCommand {
     return first
   }
 
-  /// How long a device may still have holders before other clients count as its holders. By then the hub no longer
-  /// counts this command as one.
+  /// The time after a release after which remaining holders are other clients. By then the hub no longer counts this
+  /// command as a holder.
   private static let releaseTime = Duration.seconds(2)
 
   /// Waits until a device no longer measures. Returns whether it stopped in time; `nil` if other clients keep it awake.

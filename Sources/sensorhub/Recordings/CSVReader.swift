@@ -14,9 +14,10 @@ struct CSVReader {
   /// For each column of the file, its index among the requested columns; `nil` if it was not requested.
   private var places: [Int?] = []
   private let requiredCount: Int
-  /// The values of the last row, in the requested order; NaN if an optional value is missing, empty or no number.
+  /// The values of the last row, in the requested order. The value is NaN if an optional value is missing, empty or not
+  /// a number.
   private(set) var row: [Double]
-  /// The number of rows that were left out because a required value was missing or was no number.
+  /// The number of rows that were left out because a required value was missing or was not a number.
   private(set) var badCount = 0
 
   /// Reads the whole file. Throws if a required column is missing.
@@ -70,7 +71,7 @@ struct CSVReader {
 
   /// Parses a line into `row`.
   ///
-  /// - Returns: the end of the line, and `false` if a required value is there but is no number
+  /// - Returns: the end of the line, and `false` if a required value is present but is not a number
   private mutating func parseLine(_ buffer: UnsafeBufferPointer<UInt8>) -> (end: Int, isGood: Bool) {
     var index = position
     var column = 0

@@ -4,7 +4,7 @@ import SystemPackage
 
 /// A track as GeoJSON (RFC 7946): one feature with a line for each segment. Lines are cut at the antimeridian (section
 /// 3.1.9). Heights are above the ellipsoid, as the RFC requires. A segment with only one point is left out, because it
-/// is no line.
+/// is not a line.
 ///
 /// The times and the sigmas are in lists parallel to the coordinates. They come after all coordinates in the file, so
 /// they are kept in memory until the end.
