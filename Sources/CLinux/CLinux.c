@@ -86,7 +86,7 @@ int clinux_spawn_limited(
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   close(report[1]);
   if (error == 0) {
-    // The program has begun, which closed the other end, or the error waits here.
+    // Either the program has begun, which closed the other end, or the child has sent an error.
     ssize_t count;
     do count = read(report[0], &error, sizeof error);
     while (count < 0 && errno == EINTR);

@@ -157,7 +157,7 @@ static int went_away(sd_bus_message *message, void *userdata, sd_bus_error *unus
   csystemd_modem *modem = userdata;
   const char *path;
   if (sd_bus_message_is_signal(message, NULL, "NameOwnerChanged")) {
-    // Also if ModemManager is back already, it knows nothing of what the hub has set.
+    // Even if ModemManager has been started again, it does not know the hub's settings.
     if (is_from(message, "org.freedesktop.DBus")) modem->is_gone = 1;
   } else if (is_from(message, modem->owner) && sd_bus_message_read(message, "o", &path) >= 0
              && !strcmp(path, modem->path)) {

@@ -15,7 +15,7 @@ static const char path[] = "/org/freedesktop/login1";
 static const char manager[] = "org.freedesktop.login1.Manager";
 
 typedef struct {
-  // The method, the method that asks whether it would work, what inhibitors call it, and the words for people.
+  // The method, the method that asks whether it would work, the action's name in inhibitors, and its name in messages.
   const char *method, *can, *what, *words;
 } power_action;
 

@@ -177,7 +177,7 @@ static bool set_up(struct ctls *self, const char *host, const char *ca_file) {
   }
   library.SSL_set_bio(self->connection, self->input, self->output);
   if (library.SSL_set_ex_data(self->connection, 0, self) != 1) return false;
-  // A certificate contains addresses apart from names, and a client never sends an address as the server's name.
+  // A certificate lists addresses separately from names, and a client never sends an address as the server's name.
   if (library.X509_VERIFY_PARAM_set1_ip_asc(library.SSL_get0_param(self->connection), host) == 1) return true;
   return library.SSL_set1_host(self->connection, host) == 1 &&
          library.SSL_ctrl(self->connection, CTRL_SERVER_NAME, HOST_NAME, (void *)host) == 1;

@@ -13,8 +13,8 @@
 /// has processed it. Returns 0 when `stop_fd` becomes readable, or a negative errno.
 int csystemd_watch_ports_and_buses(int stop_fd, void (*appeared)(void *context, const char *name), void *context);
 
-/// Writes an identity of this machine for use by hubs. It is derived from /etc/machine-id, which cannot be computed
-/// from it. Returns 0 or a negative errno.
+/// Writes an identity of this machine for use by hubs. It is derived from /etc/machine-id, but does not reveal it.
+/// Returns 0 or a negative errno.
 int csystemd_hub_identity(uint8_t identity[16]);
 
 /// Services that Avahi announces by mDNS while `csystemd_announcement_run` runs.
@@ -57,8 +57,8 @@ int csystemd_can_power(int action, char *refusal, size_t size);
 /// Whether a session of this class (sd_session_get_class(3)) is a user's. Returns 1 or 0.
 int csystemd_is_user_class(const char *name);
 
-/// Finds a user who is logged in, other than in a session of the machine's own. Returns 1 with the name, 0 if there is
-/// none or no logind, or a negative errno if that cannot be read.
+/// Finds a user who is logged in. The machine's own sessions, such as that of a login screen, do not count. Returns 1
+/// with the name, 0 if there is none or no logind, or a negative errno if that cannot be read.
 int csystemd_logged_in(char *name, size_t size);
 
 /// A modem's receiver, whose sentences come from ModemManager. Use it from one thread at a time.

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// Whether the library is installed, by now. May be called from any thread.
+/// Whether the library is installed now. May be called from any thread.
 bool ctls_is_available(void);
 
 /// One TLS connection, to be used by one thread at a time. It has no socket: the caller moves the encrypted bytes, and
@@ -38,8 +38,8 @@ size_t ctls_take(struct ctls *self, void *bytes, size_t count);
 int ctls_handshake(struct ctls *self);
 /// Encrypts bytes. Returns whether that worked.
 bool ctls_write(struct ctls *self, const void *bytes, size_t count);
-/// Returns the number of decrypted bytes; 0 if it needs bytes from the peer, -1 if the peer has ended the connection,
-/// and -2 if an error has.
+/// Returns the number of decrypted bytes; 0 if the call needs bytes from the peer, -1 if the peer has ended the
+/// connection, and -2 if an error has ended it.
 ptrdiff_t ctls_read(struct ctls *self, void *bytes, size_t count);
 /// Ends the connection, which makes bytes for the peer.
 void ctls_close(struct ctls *self);
