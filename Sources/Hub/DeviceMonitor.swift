@@ -127,9 +127,11 @@ public final class DeviceMonitor: Sendable {
     change { state, _ in state.machine.status.setWarning(about: subject, text) }
   }
 
-  /// Sets whether the battery that the device measures is low, or ends that with `nil`.
+  /// Reports that the battery that the device measures is low.
   ///
-  /// - Parameter isDecided: whether this is certain; `false` before the first decision
+  /// - Parameters:
+  ///   - text: the description of the low battery; `nil` if the battery is not low
+  ///   - isDecided: whether the state of the battery is known; `false` before the first decision
   func battery(isLow text: String?, isDecided: Bool) {
     change { state, _ in
       state.machine.status.setBatteryUndecided(!isDecided)

@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// A start of a device in progress: the grades that its fixes have reached.
+/// The progress of a start of a device: the grades that its fixes have reached so far.
 struct AcquisitionTrace: Sendable {
   let kind: RestartCosts.Kind
   let began: MonotonicInstant

@@ -223,7 +223,7 @@ extension BoardSleepOutput {
     if error != 0 { refused(plan, "the board was not suspended within \(seconds) s") }
   }
 
-  // MARK: The way back
+  // MARK: Undoing the steps
 
   /// Undoes the steps of an attempt.
   ///

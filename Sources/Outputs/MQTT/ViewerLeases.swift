@@ -121,7 +121,9 @@ final class ViewerLeases: Sendable {
     _ = clock.schedule(at: end) { [weak self] in self?.endFloor(at: end) }
   }
 
-  /// - Parameter instant: the time at which the lease was due to end; it is ignored if the end has moved since. `nil`
+  /// Ends the lease now, or if it was due to end at an instant.
+  ///
+  /// - Parameter instant: the end that was scheduled. If the end has been moved since, the call does nothing. `nil`
   ///   ends the lease now
   private func endFloor(at instant: MonotonicInstant? = nil) {
     let lease = state.withLock { $0.endFloor(at: instant) }

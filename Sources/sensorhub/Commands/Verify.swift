@@ -171,8 +171,8 @@ struct Verify: ParsableCommand {
     return first
   }
 
-  /// The time after a release after which remaining holders are other clients. By then the hub no longer counts this
-  /// command as a holder.
+  /// How long after a release the hub may still count this command as a holder. Any holders after that are other
+  /// clients.
   private static let releaseTime = Duration.seconds(2)
 
   /// Waits until a device no longer measures. Returns whether it stopped in time; `nil` if other clients keep it awake.
