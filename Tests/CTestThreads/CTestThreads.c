@@ -36,7 +36,7 @@ BARE long sysconf(int name) {
   return name == _SC_NPROCESSORS_CONF && value < wanted() ? wanted() : value;
 }
 
-// The number of threads for them.
+// The number of threads for these tasks.
 BARE int pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *set) {
   int (*next)(pthread_t, size_t, cpu_set_t *) =
     (int (*)(pthread_t, size_t, cpu_set_t *))dlsym(RTLD_NEXT, "pthread_getaffinity_np");

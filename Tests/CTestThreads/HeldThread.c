@@ -1,4 +1,4 @@
-// Stops one thread of another process: as its tracer, which only a thread that then waits can be.
+// Stops one thread of another process with ptrace(2). The tracer must itself be a thread that waits until the release.
 
 #include "CTestThreads.h"
 #include <errno.h>
@@ -26,7 +26,8 @@ static void *hold(void *context) {
   sem_post(&hold->stands);  // From here on `hold` is the caller's.
   if (failed) return NULL;
   struct pollfd wait = {.fd = release, .events = POLLIN};
-  // A thread that was killed with its process has to be taken note of, or the process never ends.
+  // If the held thread is killed with its process, its tracer must collect its status with waitpid(2). Otherwise the
+  // process never ends.
   while (poll(&wait, 1, 20) <= 0) {
     if (waitpid(thread, &status, __WALL | WNOHANG) == thread && !WIFSTOPPED(status)) return NULL;
   }

@@ -313,7 +313,7 @@ struct BMI088DriverTests {
     let accelerometer = PlaybackBus([identity, identity], address: 0x18)
     let buses = TwoBuses([0x68: gyroscope, 0x18: accelerometer])
     #expect(throws: taken) { try driver(buses).start() }
-    // Nor does a probe report the gyroscope's address as in use.
+    // A probe does not report the gyroscope's address as in use either.
     let registers = I2CRegisters(buses, address: 0x68, capacity: ChipIdentity.longest)
     #expect(try !InertialChip.bmi088.identity.isTrue(of: registers))
     gyroscope.finish()

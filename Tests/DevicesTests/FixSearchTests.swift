@@ -60,7 +60,7 @@ struct FixSearchTests {
       + nmeaLine("GPGSA,A,1,,,,,,,,,,,,,99.99,99.99,99.99") + lists.joined()
   }
 
-  @Test func `a line that was just opened has the finding starting`() {
+  @Test func `a line that was just opened gives the finding 'starting'`() {
     var line = Line()
     line.hear("", seconds: 3)
     #expect(line.finding == .starting)
@@ -123,7 +123,7 @@ struct FixSearchTests {
     #expect(line.finding == .silent(.seconds(30)))
   }
 
-  @Test func `sentences without a list of satellites are the finding noList`() {
+  @Test func `sentences without a list of satellites give the finding 'noList'`() {
     var line = Line()
     line.hear(nmeaLine("GPRMC,,V,,,,,,,,,,N"), seconds: 20)
     #expect(line.finding == .noList)

@@ -160,7 +160,7 @@ struct IIOTwoDevicesTests {
     for index in [8, 9] { accelerometer.write(scan(4, 5, 6, at: start + Int64(index) * period)) }
     try driver.read(into: &batch)
     #expect(batch.count == 2 && batch.followsGap && driver.counters.misreads == 4)
-    // The gap is the accelerometer's own.
+    // The gap is a gap of the accelerometer.
     #expect(driver.counters.overflows == 1)
     driver.stop()
   }

@@ -26,7 +26,7 @@ struct ReceiverBridgeTests {
     request.count > 3 && request[0] == 0xB5 ? UInt16(request[2]) << 8 | UInt16(request[3]) : 0
   }
 
-  /// Answers like an M8. `faster` makes it change its speed without a word.
+  /// Answers like an M8. With `faster`, it changes its speed without an acknowledgement.
   private static func answer(_ request: [UInt8]) -> ScriptedReceiver.Reaction {
     switch kind(request) {
     case 0: .silence
@@ -168,7 +168,7 @@ struct ReceiverBridgeTests {
     #expect(lost.values == [true] && clock.waitingCount == 0)
   }
 
-  @Test func `what waits for the receiver to be found again is told at the first of several ends`() {
+  @Test func `a client that has left is notified once, by the first event that ends the search for the receiver`() {
     let clock = ManualClock()
     let bridge = ReceiverBridge(clock: clock)
     let settled = Recorder<String>()
@@ -204,7 +204,7 @@ struct ReceiverBridgeTests {
     #expect(bridge.claim(for: "b", hasRoom: {}) == nil)
   }
 
-  @Test func `a client must wait while its bytes wait, and is told when it may go on`() {
+  @Test func `a client must wait while its bytes wait, and is notified when it may continue`() {
     let told = Recorder<Bool>()
     #expect(bridge.claim(for: "a", hasRoom: { told.append(true) }) == nil)
     write([UInt8](repeating: 1, count: ReceiverBridge.mostWaiting + 100))
@@ -231,7 +231,7 @@ struct ReceiverBridgeTests {
     #expect(!bridge.isInUse && bridge.take(atMost: 10).isEmpty)
   }
 
-  /// A silent receiver on a line that takes some bytes each tenth of a second.
+  /// A silent receiver on a line that accepts some bytes each tenth of a second.
   private final class SlowPort: SerialPort {
     let name = "slow"
     // The descriptor is always readable.
@@ -266,7 +266,7 @@ struct ReceiverBridgeTests {
     func close() {}
   }
 
-  /// Relays what a client has left behind, until the receiver's line is the hub's again.
+  /// Relays the bytes that a departed client has left, until the hub may use the receiver's line again.
   private func relay(_ bytes: [UInt8], bytesPerTenth: Int) throws -> (sent: [UInt8], time: Duration) {
     #expect(bridge.claim(for: "a", hasRoom: {}) == nil)
     write(bytes)
@@ -282,13 +282,13 @@ struct ReceiverBridgeTests {
     return (port.sent.values, clock.now - startedAt)
   }
 
-  @Test func `everything that a client has left is sent on a slow line`() throws {
+  @Test func `a slow line sends all bytes of a client that has left`() throws {
     let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 / 3) }
     let (sent, time) = try relay(bytes, bytesPerTenth: 48)
     #expect(sent == bytes && time > .seconds(20))
   }
 
-  @Test func `a line that accepts nothing is the hub's again after a while`() throws {
+  @Test func `the hub takes back a line that accepts nothing after a while`() throws {
     let (sent, time) = try relay([1, 2, 3], bytesPerTenth: 0)
     #expect(sent.isEmpty && !bridge.isInUse && time > .seconds(10) && time < .seconds(12))
   }

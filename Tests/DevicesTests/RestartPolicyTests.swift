@@ -45,7 +45,7 @@ struct RestartPolicyTests {
     #expect(advice == .hopeless && restartPolicy.tries == 0)
   }
 
-  @Test func `the restarts begin again with the mildest only after ten minutes of work`() {
+  @Test func `the restarts begin again with the mildest one only after the receiver has worked for ten minutes`() {
     func restarts(afterWorkingFor seconds: Int64) -> Advice {
       var restartPolicy = RestartPolicy()
       _ = restartPolicy.advise(.frozen(.position), at: second(0), canBeTold: true, isSwitched: false)
@@ -64,7 +64,7 @@ struct RestartPolicyTests {
       restartPolicy = restartPolicy.resumed
       for now in Int64(0)...5 { restartPolicy.works(at: second(900 * visit + now)) }
     }
-    // A hundred seconds pass, as do five hours.
+    // The receiver has worked for a hundred seconds in five hours.
     #expect(restartPolicy.tries == 1 && restartPolicy.hasRecovered)
     let advice = restartPolicy.advise(.frozen(.position), at: second(20_000), canBeTold: true, isSwitched: false)
     #expect(advice == .restart(.warm) && !restartPolicy.hasRecovered)
@@ -118,7 +118,7 @@ struct RestartPolicyTests {
   @Test func `short runs add up, unless the receiver finds a position or hears too few satellites`() {
     #expect(!isVain(visits: 2) { _, now, _ in observation(now, satellites: 6) })
     #expect(isVain(visits: 3) { _, now, _ in observation(now, satellites: 6) })
-    // No receiver hears satellites at once, and a receiver that lists no satellites gives no evidence.
+    // A receiver hears no satellites right after its start, and a receiver that lists no satellites gives no evidence.
     #expect(isVain(visits: 4) { _, now, age in observation(now, satellites: age < 5 ? 2 : 6) })
     #expect(isVain(visits: 4) { visit, now, _ in observation(now, satellites: visit == 1 ? 0 : 6) })
     #expect(!isVain(visits: 4) { visit, now, age in observation(now, satellites: 6, hasFix: visit == 1 && age == 9) })

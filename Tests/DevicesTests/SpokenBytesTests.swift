@@ -77,7 +77,7 @@ struct SpokenBytesTests {
     }
   }
 
-  /// Returns the bytes that a driver sends to a receiver in its life.
+  /// Returns all bytes that a driver sends to a receiver: at the start, for each setting, and to put it to sleep.
   private func said(to personality: ReceiverPersonality) throws -> [[UInt8]] {
     let receiver = Simulation.CommandedReceiver(personality, world: World(start: MonotonicClock().now))
     receiver.setPower(true)

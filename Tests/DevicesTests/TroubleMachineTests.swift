@@ -49,7 +49,7 @@ struct TroubleMachineTests {
     #expect(machine.act(on: .frozen(.time), at: second(1), canBeTold: false, isSwitched: false) == [])
   }
 
-  @Test func `a contradicted position shows no recovery`() {
+  @Test func `a contradicted position does not count as a recovery`() {
     var machine = TroubleMachine()
     _ = machine.act(on: .frozen(.time), at: second(0), canBeTold: false, isSwitched: false)
     #expect(machine.take(fix(at: 1), isContradicted: true) == [])

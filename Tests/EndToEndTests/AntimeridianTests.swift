@@ -5,7 +5,7 @@ import MCAP
 import TestSupport
 import Testing
 
-/// A way over the antimeridian is as short as any other, on the pages and in files.
+/// A track across the antimeridian is drawn and exported as a short line, and not as one around the globe.
 @Suite(.serialized, .sharesFixtures, .timeLimit(.minutes(10))) struct AntimeridianTests {
   private let temporary = TemporaryFolder("antimeridian")
 

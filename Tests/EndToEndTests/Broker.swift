@@ -14,9 +14,8 @@ final class Broker {
   private var hasEnd = false
 
   /// - Parameters:
-  ///   - settings: lines for its configuration that replace the admission of all clients, given the folder for its
-  ///     files
-  ///   - access: options for its clients, given the same folder
+  ///   - settings: lines for its configuration, by default one that admits all clients; gets the folder for its files
+  ///   - access: options for its clients; gets the same folder
   init(
     _ settings: (_ folder: String) -> String = { _ in "allow_anonymous true" },
     access: (String) -> [String] = { _ in [] }
@@ -124,8 +123,8 @@ final class Broker {
   /// The message retained under a topic; `nil` for none.
   func retained(_ topic: String) -> String? {
     hasEnd = hasEnd || publish(Broker.end, "end")
-    // A broker sends retained messages topic by topic: if that of the end topic comes first, there is none under the
-    // other.
+    // A broker sends retained messages topic by topic. If the message of the end topic comes first, no message is
+    // retained under the other topic.
     let listener = listen([topic, Broker.end])
     _ = listener.prints("\n")
     listener.send(SIGTERM)

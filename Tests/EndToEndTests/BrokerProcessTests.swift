@@ -43,7 +43,7 @@ import Testing
     #expect(ProcessEnd.wait(for: joined))
     // The broker published the will: the process did not disconnect.
     #expect(broker.retains("offline", on: "sensorhub/boat/status"))
-    // A process that waits for the network notices only the end of its hub.
+    // While the process waits for the network, only the end of its hub can wake it.
     broker.stop()
     let wall = FullListener(port: broker.port)
     let other = self.hub()
@@ -54,7 +54,9 @@ import Testing
     wall.end()
   }
 
-  @Test func `a broker process that is killed or stopped costs the hub no value, and it ends with its hub`() throws {
+  @Test func `the hub loses no value if its broker process is killed or stopped, and the process ends with its hub`()
+    throws
+  {
     let topic = "sensorhub/boat/state/attitude"
     // The logger gets this message once it has subscribed.
     broker.publish(topic, "seen")

@@ -2,8 +2,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 
-/// A tab of Debian's Chromium, driven as WebDriver has it. Each test has a new one, in which no page has stored
-/// anything.
+/// A tab of Debian's Chromium, driven through WebDriver. Each test has a new tab, in which no page has stored anything.
 final class Browser {
   private let process: BrowserProcess
   private var origins: Set<String> = []
@@ -38,12 +37,12 @@ final class Browser {
     try process.call("POST", "/execute/sync", body(script: "\(Browser.names)return String(\(expression))"))
   }
 
-  /// Waits until a JavaScript condition holds. The page tells when it does: the condition is evaluated whenever the
-  /// page has changed, was drawn or has another size, and the test waits for one answer of the browser.
+  /// Waits until a JavaScript condition holds. The page itself evaluates the condition whenever it has changed, was
+  /// drawn or has another size. The test waits for a single answer of the browser.
   ///
   /// - Parameters:
   ///   - condition: an expression that may use `element(id)`, `text(id)`, `pixels(canvas)` and `colourCount(canvas)`.
-  ///     It does not hold while it throws an error, such as that of an element that is not there yet.
+  ///     It does not hold while it throws an error, such as that of an element that does not exist yet.
   ///   - limit: how long it may take until it holds
   func sees(_ condition: String, within limit: Duration = .seconds(180)) throws -> Bool {
     let script = """
@@ -53,14 +52,14 @@ final class Browser {
       if (holds()) return done(true);
       const events = ["load", "resize", "scroll", "visibilitychange", "transitionend", "animationend"];
       const look = () => holds() && end(true);
-      // A canvas has no events. The page draws it in a frame that it has asked for.
+      // A canvas has no events. The page draws it in an animation frame.
       const ask = window.requestAnimationFrame;
       window.requestAnimationFrame = (draw) => ask((time) => { try { draw(time); } finally { look(); } });
       const changes = new MutationObserver(look);
       changes.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
       for (const event of events) window.addEventListener(event, look, true);
       const late = setTimeout(() => end(holds()), \(Int(limit / .milliseconds(1))));
-      // A frame may have been asked for before.
+      // The page may have requested a frame before this script replaced the function.
       setTimeout(look, 50);
       function end(outcome) {
         changes.disconnect();

@@ -30,7 +30,7 @@ import Testing
     let daemon = Program(["-x", "-U", "-d", "-f", folder + "/chrony.conf"], path: chronyd)
     #expect(hub.logs("chronyd accepts the time"), "\(daemon.standardError)")
     #expect(eventually { offsets.count > 20 }, "\(daemon.standardError)")
-    // The simulated receiver's time is this machine's own; epochs may be late on a busy one, though not all of them.
+    // The simulated receiver has the time of this machine. On a busy machine epochs may be late, but not all of them.
     let least = offsets.map(abs).min()
     #expect(least.map { $0 < 0.1 } == true, "\(String(describing: least))")
     #expect(hub.devicesNow["gps"].holders == ["chrony"])

@@ -235,7 +235,7 @@ import Testing
     #expect(hub.devicesNow["gps"].holders == ["held for 127.0.0.1"])
     #expect(hub.devicesNow["imu"].power == "off")
     let who = "document.querySelector('.who').textContent"
-    // The remaining time is of a minute, however long the look takes.
+    // The hold lasts for a minute, so any number of remaining seconds is accepted.
     let held = #"/^Awake: held for 127\.0\.0\.1 \([1-5]?\d s left\)$/"#
     #expect(try browser.sees("\(held).test(\(who))"))
     #expect(try browser.text(names).hasPrefix("Hold GPS"))

@@ -10,7 +10,8 @@ final class DeployTests {
   private var folder: String { temporary.path }
 
   init() {
-    // The first question asks for the kind of board, and nothing may follow it here.
+    // The first command reads the facts about the board. In these tests `deploy.sh` must run no further command on the
+    // board.
     HubProcess.write(
       """
       #!/bin/sh
@@ -35,8 +36,7 @@ final class DeployTests {
     let facts = ["1000", architecture, kernel, release, model, root, "", current]
     HubProcess.write(facts.joined(separator: "\n") + "\n", to: folder + "/facts")
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
-    // The name has no host, in case another ssh is used after all. Of two assignments to a variable, bash takes the
-    // last.
+    // No host has this name, in case another ssh is used after all.
     let program = Program(
       [
         "PATH=\(folder):\(path)", "TMPDIR=\(temporary)", "bash", SharedData.packageFolder + "/deploy.sh",

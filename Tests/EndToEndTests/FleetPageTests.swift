@@ -55,7 +55,8 @@ import Testing
     #expect(holders.count == 1 && holders.allSatisfy { $0.hasPrefix("mqtt fleet-") }, "\(holders)")
     #expect(holders.allSatisfy { $0.hasSuffix(" 1 Hz (position, motion)") }, "\(holders)")
     #expect(boat.devicesNow["imu"].wakes == 0)
-    // A second page with the same hub is no second viewer for it. The hub is awake until the last page has left.
+    // A second page with the same hub does not count as a second viewer of the hub. The hub is awake until the last
+    // page has left.
     let other = open("boat,ship")
     #expect(other.receives(#"{"hub":"boat""#) && other.receives(#"{"hub":"ship""#))
     #expect(boat.devicesNow["gps"].holders == holders)

@@ -149,7 +149,8 @@ import Testing
     #expect(watch.lines.count == 1, "\(watch.standardOutput)")
     watch.send(SIGKILL)
     #expect(eventually { !devices().contains("every 168 h") })
-    // A hub that knows no schedules is asked for no states, and the viewer is told.
+    // A hub of an older version does not know schedules. It must receive no request for states, and the viewer is
+    // informed.
     broker.publish("sensorhub/old/status", "online")
     broker.publish("sensorhub/old/devices", try #require(broker.retained("sensorhub/boat/devices")))
     let vain = Program(["watch", "--every", "60", "\(broker.address)/old"])
@@ -167,7 +168,7 @@ import Testing
     broker.start()
   }
 
-  @Test func `a restart of the broker costs no power cycle and no value`() {
+  @Test func `a restart of the broker causes no power cycle, and no value is lost`() {
     let logger = broker.joinedListener(["sensorhub/boat/state/attitude"], ["-c", "-i", "logger"])
     let hub = hub()
     #expect(hasJoined(hub))
@@ -190,14 +191,15 @@ import Testing
     logger.send(SIGKILL)
   }
 
-  @Test func `a restart of the broker costs no power cycle of the viewers' receivers`() {
+  @Test func `a restart of the broker does not power-cycle the devices of its viewers`() {
     let hub = hub()
     #expect(hasJoined(hub))
     let watch = Program(["watch", "--json", "--rate", "5", "--parts", "attitude", "\(broker.address)/boat"])
     func values() -> Int { HubProcess.states(watch).count { $0.attitude != nil } }
     #expect(watch.prints("\"attitude\":{"), "\(watch.standardError)")
-    // Viewers count as present for only some seconds: on a busy machine a broker may be away for longer, and a viewer
-    // come back later. If one restart costs a power cycle, all of them do.
+    // The broker keeps a viewer's place for only some seconds. On a busy machine the broker may be away for longer, or
+    // the viewer may come back later. A defect would cause a power cycle at every restart, so one restart without a
+    // power cycle is enough.
     let costsNothing = (0..<5).contains { _ in
       let wakes = hub.devicesNow["imu"].wakes
       restartBroker(of: hub)
@@ -254,8 +256,8 @@ import Testing
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(listener, $0, &size) }
     }
     for port in [SocketClient.freePort(), UInt16(bigEndian: name.sin_port)] {
-      // The end takes less time than a broker has to answer. On a busy machine it may take that long once, but a
-      // process that waits would take it each time.
+      // Ending takes less time than the hub waits for a broker's answer. A busy machine may take that long once. A hub
+      // that waits for the broker would take that long each time.
       let endsAtOnce = (0..<3).contains { _ in
         let hub = HubProcess(
           board: HubProcess.simulatedBoard("mqtt: { broker: \"mqtt://127.0.0.1:\(port)\", hub: \"boat\" }"))
@@ -272,7 +274,7 @@ import Testing
 
   @Test func `a hub without the MQTT library says what to install`() {
     let folder = TemporaryFolder("library")
-    // The loader finds this file first, and it is no library.
+    // The loader finds this file first, but the file is not a library.
     HubProcess.write("none", to: folder.path + "/libmosquitto.so.1")
     let paths = [folder.path] + [getenv("LD_LIBRARY_PATH").map { String(cString: $0) }].compactMap { $0 }
     let environment = ["LD_LIBRARY_PATH=\(paths.joined(separator: ":"))"]

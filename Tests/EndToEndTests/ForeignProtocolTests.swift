@@ -19,8 +19,9 @@ import Testing
       + [0x00, 0x19, 0x00, 0x04, 0x11, 0x00, 0x00, 0x00]
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     #expect(hub.logs("NMEA 0183 on 127.0.0.1:\(nmea), "))
-    // A browser sends at once, which a test on a busy machine may not: so the hub is stopped between its connection
-    // and its bytes. A client that has sent nothing to the second port after a quarter of a second is a plotter.
+    // A browser sends its request at once, but on a busy machine the test may not. The hub is therefore stopped from
+    // the connection until the request is sent. A client of the second port that sends nothing for a quarter of a
+    // second counts as a plotter.
     #expect(hub.program.halt())
     var browsers: [WireClient] = []
     for words in requests + [allocate] {

@@ -3,8 +3,8 @@ import Glibc
 import HardwareIO
 import TestSupport
 
-/// A port on this machine where a client waits for an answer as in a network that loses all packets: no program
-/// accepts, and the queue is full.
+/// A port of this machine that lets a client wait for an answer, like a network that loses all packets. No program
+/// accepts connections, and the queue is full.
 final class FullListener {
   private var descriptors: [Int32] = []
   private let port: UInt16

@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func `in a tunnel every report has a position, and their times increase`() async throws {
-    // The clock runs slower, so an epoch that a busy machine's thread delivers late is less late by it.
+    // If a busy machine's thread delivers an epoch late, the delay is shorter by this slower clock.
     let clock = SlowClock(timesSlower: 2)
     var receiver = SimulatedReceiver.Configuration()
     receiver.satelliteTime = clock.systemTime

@@ -65,9 +65,9 @@ import Testing
     }
     #expect(drops)
     #expect(hub.devicesNow["imu"].holders.count == 100)
-    // A client that reads gets every state: from now on all of them get the same ones. If other processes have the
-    // processors until a client reads late, the later states are compared. States are compared only once,
-    // and not for a client that is complete, because this takes the processors too.
+    // A client that reads gets every state, so from now on all of these clients get the same states. If other processes
+    // delay a client, the comparison is repeated with later states. Comparing takes processor time, so each set of
+    // states is compared only once, and only for clients that are not complete yet.
     let comesToAll = eventually(within: .seconds(240)) {
       for client in clients { client.forget() }
       // Some of these lines list satellites, and the first may be incomplete.

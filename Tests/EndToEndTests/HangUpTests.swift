@@ -40,10 +40,11 @@ final class HangUpTests {
 
   private func waitUntilItReads() { #expect(waits { log.contains("fused  ") }, "\(log)") }
 
-  /// Blocks until the hub has ended, which is not this process's child.
+  /// Blocks until the hub has ended. The hub is not a child of this process.
   private func ends() -> Bool { pid.map { ProcessEnd.wait(for: $0) } ?? false }
 
-  /// Whether a SIGHUP has reached the hub, and not its code yet. A second one would be merged with it.
+  /// Whether a SIGHUP is pending for the hub, so that the hub's code has not handled it yet. A second SIGHUP would be
+  /// merged with it.
   private var hasPendingHangUp: Bool {
     guard let pid else { return false }
     let lines = text("/proc/\(pid)/status").split(separator: "\n")
@@ -81,7 +82,7 @@ final class HangUpTests {
     let terminal = TerminalSession("bash --norc -i")
     terminal.type(command() + " & disown -h; echo >\(folder)/let-go")
     waitUntilItReads()
-    // Until then the process ends with the shell, however far it has started.
+    // Before this file exists, the process would end with the shell, even if the hub has started.
     #expect(waits { access(folder + "/let-go", F_OK) == 0 })
     terminal.close()
     readAgain()
@@ -90,7 +91,8 @@ final class HangUpTests {
   }
 
   @Test func `a hub under nohup survives its terminal`() {
-    // A shell keeps the terminal open: nohup releases its own terminal before it ignores the consequences.
+    // A shell keeps the terminal open. If nohup were the terminal's only process, it would close the terminal before it
+    // ignores SIGHUP.
     let terminal = TerminalSession("bash --norc -i")
     terminal.type(command("nohup") + " &")
     waitUntilItReads()

@@ -3,7 +3,7 @@ import HardwareIO
 import TestSupport
 import Testing
 
-/// Programs that listen at a hub's sockets but are no hubs.
+/// Programs that listen at a hub's sockets but are not hubs.
 @Suite(.timeLimit(.minutes(10))) struct ImpostorHubTests {
   private let temporary = TemporaryFolder("impostor")
 

@@ -80,7 +80,8 @@ struct LiveDecodingTests {
     try compare(log, try #require(SharedData.folder) + "/ubx/\(log).log")
   }
 
-  /// Whether the client has read all earlier values, which come before the answer to a request that no other resembles.
+  /// Whether the client has received all earlier values. They come before the answer to this request, which differs
+  /// from all other requests.
   private func hasRead(_ client: SocketClient, _ request: Int) -> Bool {
     let letters = String("\(request)".compactMap { $0.wholeNumberValue.map { Array("ABCDEFGHIJ")[$0] } })
     client.send("?MARK\(letters);")

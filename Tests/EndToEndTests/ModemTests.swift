@@ -25,7 +25,7 @@ import Testing
     program.wait()
   }
 
-  @Test func `the receiver of a modem is on while a client needs it, and what was set before is restored`() {
+  @Test func `the receiver of a modem is on while a client needs it, and the earlier settings are restored`() {
     let hub = HubProcess(
       board: "{ name: \"modem\", devices: { lte: { driver: \"nmea\", port: \"modem://\" } } }",
       environment: bus.environment)

@@ -3,7 +3,8 @@ import Glibc
 
 /// The end of a process that another program has started.
 enum ProcessEnd {
-  /// Blocks until a process has ended, or has been seen to have ended. Returns false after the limit of a test.
+  /// Blocks until a process has ended. Returns true at once if it no longer exists, and false after the limit of a
+  /// test.
   static func wait(for pid: pid_t) -> Bool {
     let process = clinux_open_process(pid)
     guard process >= 0 else { return true }

@@ -180,7 +180,9 @@ import Testing
     #expect(access(socket(hub), F_OK) != 0)
   }
 
-  @Test func `standard output gets the recording too, and a hub too old to record is not taken for no hub`() throws {
+  @Test func `standard output gets the recording too, and a hub that is too old to record is not reported as missing`()
+    throws
+  {
     let hub = HubProcess(board: board)
     let program = Program(
       [

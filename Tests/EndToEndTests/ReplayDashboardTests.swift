@@ -146,7 +146,7 @@ import Testing
         constructor(parts, options) { super(parts, options); window.taken = parts.join('') }
       }
       """)
-    // Positions come on another connection than the replay's time.
+    // The positions and the replay's time arrive on different connections.
     let lastTime = "window.taken.split('<time>').at(-1).slice(0, 19)"
     #expect(try browser.sees("(element('gpx').click(), \(lastTime) >= '\(late)')"))
     let segments = try browser.text("window.taken").split(separator: "<trkseg>").dropFirst()

@@ -120,7 +120,8 @@ import Testing
     Program(["watch", "--socket", hub.socket, "--json", "--parts", "attitude,heading"])
   }
 
-  @Test func `a replay continues from the state that devices in their idle timeout had, with what clients requested`()
+  @Test
+  func `a replay continues from the values of devices in their idle timeout, with the parts that clients requested`()
     throws
   {
     let hub = HubProcess(board: board("").replacing("lingerSeconds: 0.2", with: "lingerSeconds: 60"))

@@ -66,8 +66,8 @@ final class TerminalSession {
   }
 
   private func run(_ arguments: [String]) -> Program {
-    // A separate server: not that of the person who runs the tests, with its settings, nor one that is just ending with
-    // the previous session.
+    // Use a separate tmux server. The server of the person who runs the tests has other settings, and the server of the
+    // previous session may be ending.
     let own = ["-u", "-L", name, "-f", "/dev/null"]
     return Program(own + arguments, path: "/usr/bin/tmux", environment: ["TERM=xterm"])
   }

@@ -159,7 +159,7 @@ struct CalibrationTests {
   @Test func `iron near the magnetometer is corrected, so that the field is a sphere around zero`() throws {
     var calibrator = MagnetometerCalibrator()
     var random = RandomNumbers(seed: 3)
-    // Stronger than the earth's field, like the magnets of loudspeakers.
+    // The offset is stronger than the earth's field, as near the magnet of a loudspeaker.
     let offset = SIMD3(80.0, -35, 12)
     let iron = Matrix3(SIMD3(1.1, 0.05, 0), SIMD3(0.05, 0.95, -0.03), SIMD3(0, -0.03, 1))
     var values = InertialCalibration()

@@ -80,7 +80,7 @@ struct CompassTests {
       let attitude = estimator.state(at: start.advanced(by: .seconds(10))).attitude
       return try #require(attitude?.value.headingSigmaRadians)
     }
-    // In Europe, and in the north of Greenland, where the model itself is off by two degrees.
+    // The fields are those in Europe, and in the north of Greenland, where the model itself is off by two degrees.
     let (usual, weak) = (try sigma(SIMD3(20, 0, 45)), try sigma(SIMD3(3, 0, 55)))
     #expect(usual > 0.05 && usual < 0.055)
     #expect(weak > 0.3)

@@ -140,7 +140,7 @@ struct MagneticOffsetRefinerTests {
     #expect(try result(&parked, laps: 30) { (720..<900).contains($0) ? SIMD3(10, 0, 0) : .zero } == nil)
   }
 
-  @Test func `the ramp of a car park, with iron on one side all the way, changes nothing`() throws {
+  @Test func `a car park's ramp with iron on one side all the way does not change the offset`() throws {
     var drive = drive()
     var refiner = try #require(MagneticOffsetRefiner(stored))
     for degrees in 0..<360 * 8 {

@@ -79,7 +79,7 @@ struct NavigationFilterTests {
   }
 
   @Test
-  func `a lasting jump of the position is believed after seven seconds, and so is the jump back`() {
+  func `a lasting jump of the position is accepted after seven seconds, and so is the jump back`() {
     let journey = drive(
       seconds: 60,
       change: { fix, time in

@@ -45,7 +45,7 @@ struct OrientationFilterTests {
     }
     let error = abs(filter.attitude.roll)
     #expect(abs(error - atan2(acceleration, 9.80665)) < 0.05)
-    // A scale error may explain two percent of the force, which hides a tilt of a tenth of a radian.
+    // A scale error may explain two percent of the force, which could hide a tilt of a tenth of a radian.
     #expect(error < 2 * filter.inclinationSigma + 0.1 && filter.inclinationSigma < error + 0.03)
     if acceleration == 0 { #expect(filter.inclinationSigma < 0.03) }
   }
@@ -53,7 +53,7 @@ struct OrientationFilterTests {
   @Test func `a sensor at rest is levelled at once, and its gyroscope's bias is learned in seconds`() {
     var filter = OrientationFilter(interval: OrientationFilterTests.interval)
     let attitude = Quaternion(roll: 0.4, pitch: -0.2, yaw: 0)
-    // Three degrees per second, possible for a cold sensor.
+    // The bias of a cold sensor can be three degrees per second.
     let bias = SIMD3(0.02, -0.05, 0.03)
     for _ in 0..<2000 {
       filter.update(
@@ -182,7 +182,7 @@ struct OrientationFilterTests {
     }
   }
 
-  @Test func `a sensor that takes over in a bend keeps the level`() {
+  @Test func `a sensor that takes over in a bend keeps the inclination`() {
     var filter = OrientationFilter(interval: 0.01)
     for _ in 0..<2000 { filter.update(gyroscope: .zero, accelerometer: SIMD3(0, 0, -9.81), seconds: 0.01) }
     filter.changeSensor(interval: 0.005)

@@ -74,7 +74,7 @@ struct PlausibilityTests {
     }
     #expect(estimator.hasWrongPressure)
     #expect(estimator.state(at: at(29.5)).position?.source == .gps)
-    // The same without a receiver.
+    // The barometer is also refused without a receiver.
     var alone = StateEstimator()
     alone.update(air: air(pressure(50) / 2), at: at(0))
     #expect(alone.hasWrongPressure)
@@ -165,7 +165,7 @@ struct PlausibilityTests {
       guard time > 63, time <= 67 else { return }
       #expect(estimator.inertialFault == .repeats)
       let state = estimator.state(at: at(time))
-      // The receiver's state remains, or the last known one. A turn that has ended is not continued.
+      // The rates are those of the receiver or the last known ones. The filter does not continue a turn that has ended.
       #expect((state.rates?.at ?? start) < at(62.5))
       if time > 64.5 { #expect(state.mode == .gnss) }
     }
@@ -174,7 +174,7 @@ struct PlausibilityTests {
 
   @Test(arguments: [0.5, 2])
   func `an accelerometer with a wrong scale is reported and not fused`(_ scale: Double) throws {
-    // At rest, and while moving without a stop.
+    // The first sensor is at rest, and the second one moves without a stop.
     var still = StateEstimator()
     var random = RandomNumbers(seed: 8)
     for step in 1...400 {
@@ -268,7 +268,8 @@ struct PlausibilityTests {
   }
 
   @Test func `while samples are not fused, the position becomes old`() throws {
-    // Stuck since 60 s: the last solution, and then the last fix, are 15 m further off each second.
+    // The sensor repeats its values from 60 s on. From then on the board drives 15 m further from the last solution
+    // each second.
     let stuck = filter(after: 62, isStuck: { $0 > 60 })
     #expect(stuck.inertialFault == .repeats)
     #expect(try #require(stuck.positionSigma).x > 25)

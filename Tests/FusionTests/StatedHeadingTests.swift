@@ -158,7 +158,7 @@ struct StatedHeadingTests {
   }
 
   @Test(arguments: [90.0, 180])
-  func `a heading for which fixes had to be refused twice is not used any more`(_ offset: Double) throws {
+  func `a heading is not used any more after fixes had to be refused twice because of it`(_ offset: Double) throws {
     let (metres, degrees) = try drive(offset, isVehicle: false, settled: 60)
     #expect(metres < 10 && degrees < 5, "\(metres) m, \(degrees) degrees")
   }

@@ -36,7 +36,7 @@ struct FolderTests {
     #expect(chmod("\(path)/own", mode) == 0)
     let error = #expect(throws: FolderError.self) { try own() }
     #expect(error?.reason == .writable(mode: mode) && error?.nextStep == "chmod go-w '\(path)/own'")
-    // The owner decides where recordings go.
+    // The owner of the machine chooses the folder for recordings.
     _ = try Folder("\(path)/own", of: .anyone)
   }
 

@@ -30,7 +30,7 @@ struct GNSSDeviceTests {
     #expect(try port.writeNow([UInt8](repeating: 1, count: 1000)[...]) == GNSSDevice.longestWrite)
   }
 
-  @Test func `one program at a time reads it, and a check does not open it`() throws {
+  @Test func `only one program at a time reads the kernel's device, and a check does not open it`() throws {
     let first = try hardware.serialPort(path, speed: .b9600)
     #expect(throws: HardwareError.self) { try hardware.serialPort(path, speed: .b9600) }
     // A check that opened the device would fail here, and would power a real receiver.
@@ -42,7 +42,7 @@ struct GNSSDeviceTests {
     #expect(throws: HardwareError.self) { try hardware.checkSerialPort(missing) }
   }
 
-  @Test func `only a device of the subsystem may be something else than a terminal`() throws {
+  @Test func `only a device of the kernel's GNSS subsystem may be something other than a terminal`() throws {
     #expect(GNSSDevice(path, on: tree.files)?.type == "UBX")
     #expect(GNSSDevice(path) == nil || access("/sys/class/gnss/gnss0", F_OK) == 0)
     let pipe = tree.root + "/dev/pipe0"

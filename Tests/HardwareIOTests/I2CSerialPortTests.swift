@@ -10,7 +10,7 @@ import Testing
 private final class RegisterBus: I2CBus {
   struct State {
     var waiting: [UInt8] = []
-    /// Answers for the number of waiting bytes that differ from the true one.
+    /// Wrong answers about the number of waiting bytes, which the chip gives before the true ones.
     var counts: [[UInt8]] = []
     var written: [[UInt8]] = []
     var longestRead = 0
@@ -87,7 +87,7 @@ struct I2CSerialPortTests {
     #expect(received == sent)
     #expect(bus.state.withLock { $0.longestRead } == 64)
     #expect(try read(port).isEmpty)
-    // Nothing asks the receiver unless the port's owner does.
+    // The receiver is not polled until the port's owner reads.
     let count = bus.state.withLock { $0.transactions }
     #expect(isReadable(port, within: 180_000))
     #expect(bus.state.withLock { $0.transactions } == count)
@@ -114,7 +114,7 @@ struct I2CSerialPortTests {
   }
 
   @Test(arguments: [(1, [2]), (2, [2]), (64, [64]), (65, [63, 2]), (130, [64, 64, 2]), (129, [64, 63, 2])])
-  func `a command is written in pieces of which none is a single byte`(_ count: Int, _ pieces: [Int]) throws {
+  func `a command is written in pieces, and no piece is a single byte`(_ count: Int, _ pieces: [Int]) throws {
     let port = try openEmpty()
     let command = (0..<count).map { UInt8($0) }
     try port.write(command)
@@ -149,7 +149,7 @@ struct I2CSerialPortTests {
   }
 
   @Test(arguments: ["/dev/i2c-1", "/dev/ttyS0", "iio:bmi160@back", "tcp://a:1", "/dev/i2c-1@0x", "/dev/i2c-1@0x1FF"])
-  func `other names do not`(_ name: String) { #expect(I2CPortName(name) == nil) }
+  func `any other name is not the name of a receiver on a bus`(_ name: String) { #expect(I2CPortName(name) == nil) }
 }
 
 struct ReceiverPollPaceTests {
@@ -160,7 +160,7 @@ struct ReceiverPollPaceTests {
     return pace.next(after: now) - now
   }
 
-  @Test func `the questions are rare between two bursts, and frequent where the next one is expected`() {
+  @Test func `the receiver is polled rarely between two bursts, and often when the next one is expected`() {
     var pace = ReceiverPollPace()
     #expect(next(pace, 0) == ReceiverPollPace.usual)
     pace.period = .seconds(1)

@@ -21,7 +21,7 @@ struct IIOAttributesTests {
   @Test(
     arguments: [
       Choice(rates, 1, "12.500"), Choice(rates, 100, "104.000"), Choice(rates, 104, "104.000"),
-      // The first wish is above a rate by a rounding error, the second by more.
+      // The first requested rate is above an existing rate by a rounding error, and the second one by more.
       Choice(rates, 109, "104.000"), Choice(rates, 110, "208.000"), Choice(rates, 1000, "416.000"),
       Choice("500 10 100", 50, "100"), Choice("500 10 100", 600, "500"), Choice("0 2 4", 0.5, "2"), Choice("7", 3, "7"),
       Choice("[1 1 200]", 99.5, "100"), Choice("[1 1 200]", 100, "100"), Choice("[1 1 200]", 300, "200"),
@@ -60,7 +60,9 @@ struct IIOAttributesTests {
       "1, 0, 0; 0, 1, 0; 0, 0, 2", "1, 0, 0; 1, 0, 0; 0, 0, 1", "0, 0, 0; 0, 0, 0; 0, 0, 0",
       "1, 0, 0; 0, 1, 0; 0, 1, 0", "1, 0, 0; 0, 1, 0; nan, 0, 1",
     ])
-  func `a matrix that does anything else is refused`(_ text: String) { #expect(IIOMountMatrix(text) == nil) }
+  func `a mount matrix that does more than rotate and mirror is refused`(_ text: String) {
+    #expect(IIOMountMatrix(text) == nil)
+  }
 
   /// A sensor with the given files and those that all sensors have.
   private func device(_ tree: IIOTree, _ files: [String: String]) throws -> IIODevice {

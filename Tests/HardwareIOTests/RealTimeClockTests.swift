@@ -28,7 +28,7 @@ struct RealTimeClockTests {
     #expect(failure.nextStep == "set the clock: sudo hwclock --systohc --rtc /dev/rtc0")
   }
 
-  @Test func `a file that is no clock is an error with its name`() throws {
+  @Test func `a file that is not a clock is an error that names the file`() throws {
     tree.add("/dev/rtc0", "not a clock")
     let clock = RealTimeClock("/dev/rtc0", root: tree.root)
     for use in [{ _ = try clock.now() }, { _ = try clock.alarm() }, { try clock.setAlarm(5) }] as [() throws -> Void] {

@@ -173,7 +173,7 @@ struct SerialPortTests {
     return String(decoding: buffer[..<count], as: UTF8.self)
   }
 
-  /// Blocks until the kernel reports bytes or a hang-up. Returns whether it has before the deadline of a test.
+  /// Blocks until the kernel reports bytes or a hang-up. Returns false after the deadline of a test.
   private func becomesReadable(_ port: LinuxSerialPort) -> Bool {
     var wait = pollfd(fd: port.fileDescriptor, events: Int16(POLLIN), revents: 0)
     return poll(&wait, 1, 180_000) > 0

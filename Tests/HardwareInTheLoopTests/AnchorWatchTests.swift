@@ -23,7 +23,7 @@ extension HardwareInTheLoop {
       return world
     }
 
-    /// When the boat crosses the edge of the fence.
+    /// The time at which the boat crosses the edge of the fence.
     private static func leaves(_ world: World) -> MonotonicInstant? {
       (0..<6000).lazy.map { world.start + .seconds(night + Double($0) / 10) }.first { instant in
         let place = world.truth(at: instant).positionMetres
@@ -54,7 +54,7 @@ extension HardwareInTheLoop {
       // The receiver is awake only for seconds at a time, but has received its ephemerides anyway.
       let starts = bench.receiver.starts
       #expect(starts.dropFirst().allSatisfy { $0.kind == .hot }, "\(starts.filter { $0.kind != .hot })")
-      // Compared with staying on all night.
+      // The anchor watch is compared with a receiver that stays on all night.
       let highTime = zip(rises, falls).map { $1 - $0 }.reduce(.zero, +)
       #expect(highTime * 10 < .seconds(Self.night), "\(highTime)")
       let perMille = Int((1000 * highTime.inSeconds / Self.night).rounded())

@@ -43,7 +43,7 @@ extension HardwareInTheLoop {
       #expect(
         eventually { zip(hub.resources, before).allSatisfy { $0 <= $1 } }, "\(before) became \(hub.resources)")
       recoveries.sort()
-      // All but a few rounds: an interrupted round says nothing about the hub.
+      // All rounds except a few must pass, because an interrupted round says nothing about the hub.
       #expect(recoveries[45] < .seconds(2))
       Bench.saw(
         "50 times: recovery median \(Bench.milliseconds(recoveries[25])), worst \(Bench.milliseconds(recoveries[49])); "

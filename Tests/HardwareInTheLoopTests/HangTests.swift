@@ -10,9 +10,9 @@ extension HardwareInTheLoop {
   /// close of a serial port.
   ///
   /// A hanging transfer cannot be interrupted, even by SIGKILL. A process with such a thread has ended when all its
-  /// other threads have. The kernel keeps its number until the transfer returns.
+  /// other threads have ended. The kernel keeps the process's number until the transfer returns.
   ///
-  /// The tests are in the files of what hangs; one board serves them one after another.
+  /// Each file of these tests is about one kind of hanging call. All tests use one board, one after another.
   @Suite(
     .serialized, .timeLimit(.minutes(600)), .enabled(if: Bench.isVirtual, "these need devices that can be told to hang")
   )
@@ -26,7 +26,7 @@ extension HardwareInTheLoop {
     }()
 
     static let allDevices = ["gps", "imu", "spare", "baro"]
-    /// The limit for the end of a hub after SIGTERM, whatever hangs.
+    /// The limit for the end of a hub after SIGTERM, whichever call hangs.
     static let longestEnd = Duration.seconds(5)
     /// How long a reader of a chip may stay in a call to the kernel, and the time until the next check.
     static let patience = Duration.seconds(2)

@@ -61,7 +61,7 @@ extension HardwareInTheLoop.HangTests {
     let others = clock.now - left
     wait(milliseconds: 20_000)
     #expect(hub.devicesNow["baro"].power != "off", "the hub takes a line for low that is high: \(describe(hub))")
-    // The others are served in the meantime.
+    // The hub serves the other devices in the meantime.
     let next = Subscriber(hub, parts: ["rates"])
     #expect(eventually(within: .seconds(10)) { next.states.contains { $0.rates != nil } }, "\(describe(hub))")
     next.leave()

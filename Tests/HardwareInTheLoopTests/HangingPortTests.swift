@@ -6,7 +6,7 @@ import VirtualBench
 
 /// A serial port whose line is blocked.
 extension HardwareInTheLoop.HangTests {
-  @Test func `a close waits half a minute for a blocked line, and the hub's takes no second`() throws {
+  @Test func `a close waits half a minute for a blocked line, but the hub's close takes less than a second`() throws {
     board.free()
     board.port.setBlocked(true)
     let port = open(board.port.path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)

@@ -16,7 +16,7 @@ extension HardwareInTheLoop.HangTests {
         eventually(within: .seconds(300)) {
           hub.devicesNow["imu"].power == "tracking" && hub.devicesNow["spare"].power == "off"
         }, "round \(round): \(describe(hub))")
-      // A different point between two checks each time.
+      // Each round hangs at a different time between two checks.
       wait(milliseconds: 97 * round)
       let spare = try line("spare")
       let rises = spare.rises.count

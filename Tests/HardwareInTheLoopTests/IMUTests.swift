@@ -13,7 +13,7 @@ extension HardwareInTheLoop {
   struct IMUTests {
     let board = Bench.board
 
-    /// An adapter with plain I2C, and one with only SMBus.
+    /// The kinds of adapter: one with plain I2C, and one with only SMBus.
     @Test(arguments: [false, true]) func `both kinds of I2C adapter give samples`(_ isSMBusOnly: Bool) throws {
       board.unplugIMU()
       setParameter(isSMBusOnly)
@@ -38,7 +38,8 @@ extension HardwareInTheLoop {
       HubProcess.write(isSMBusOnly ? "1" : "0", to: "/sys/module/i2c_relay/parameters/smbus_only")
     }
 
-    /// Not faster, because this kernel raises simulated interrupts at the next tick of its timer, which runs at 250 Hz.
+    /// The rate is no faster, because this kernel raises simulated interrupts at the next tick of its timer, which runs
+    /// at 250 Hz.
     @Test(arguments: [50, 100, 200]) func `samples have the times of the data-ready line's edges`(_ rateHz: Int)
       throws
     {

@@ -97,8 +97,8 @@ extension HardwareInTheLoop {
         $0.unitMicrotesla = 100 / 1090.0
         $0.kernelMicrotesla = 10000
       },
-      // In the axes of its IMU. The kernel reads 14 bits in the chip's own axes, and includes the trim in the unit of
-      // each axis; this is that of x.
+      // The values are in the axes of its IMU. The kernel reads 14 bits in the chip's own axes, and includes the trim
+      // in the unit of each axis; this is the unit of x.
       candidate("ak8963", "ak8963", 0x0C, SimulatedAK8963.self) {
         $0.unitMicrotesla = 0.6 * 304 / 256
         $0.kernelOrder = SIMD3(1, 0, 2)
@@ -152,7 +152,7 @@ extension HardwareInTheLoop {
       driver.stop()
       let kernel = try KernelSensor(driver: candidate.name, bus: relay.path, address: 0x40)
       KernelDriverTests.pause(.milliseconds(300))
-      // Both in millivolts: across the shunt, and of the supply.
+      // Both voltages are in millivolts: the first across the shunt, the second of the supply.
       #expect(abs(try #require(kernel.number("in_voltage0_scale")) / candidate.unitVolts / 1000 - 1) < 0.001)
       let counts = try #require(kernel.number("in_voltage0_raw")) - ours.shuntVolts / candidate.unitVolts
       let millivolts = try #require(kernel.scalar("in_voltage1")) - ours.volts * 1000
@@ -224,7 +224,7 @@ extension HardwareInTheLoop {
       let ours = try #require(sample)
       driver.stop()
       let kernel = try candidate.bind(to: relay)
-      // Kilopascals, thousandths of a degree Celsius and of a percent.
+      // The units are kilopascals, thousandths of a degree Celsius, and thousandths of a percent.
       let pressure = try #require(kernel.scalar("in_pressure")) * 1000
       let temperature = try #require(kernel.scalar("in_temp")) / 1000
       Bench.saw(
@@ -394,7 +394,7 @@ extension HardwareInTheLoop {
       // All settings are as before, and the timer is gone.
       #expect(values() == before)
       #expect(Files.names(in: "/sys/kernel/config/iio/triggers/hrtimer").isEmpty)
-      // Once more, as after a power cycle.
+      // The same must work once more, as after a power cycle.
       try driver.start()
       KernelDriverTests.pause(.milliseconds(200))
       try driver.read(into: &batch)

@@ -35,7 +35,7 @@ final class NotifiedPings: Sendable {
     ["NOTIFY_SOCKET=\(folder.path)/socket", "WATCHDOG_USEC=\(limit.inNanoseconds / 1000)"]
   }
 
-  /// When the latest ping came; the beginning of time if none has.
+  /// The time of the latest ping; zero before the first one.
   var latest: MonotonicInstant { times.all.withLock { $0.last } ?? MonotonicInstant(nanoseconds: 0) }
 
   /// The longest time without a ping, up to now.
@@ -45,7 +45,7 @@ final class NotifiedPings: Sendable {
   }
 }
 
-/// What `NotifiedPings` shares with its thread, which may outlive it.
+/// The data that `NotifiedPings` shares with its thread, which may outlive it.
 private final class PingTimes: Sendable {
   let all = Guarded([MonotonicInstant]())
   let stop = StopSignal()

@@ -56,7 +56,7 @@ extension HardwareInTheLoop {
         case .terminated: hub.program.send(SIGTERM)
         case .interrupted: hub.program.send(SIGINT)
         case .killed: hub.program.send(SIGKILL)
-        // Sends the signal that a trap in the reader would cause, to that thread.
+        // Sends the reader's thread the signal that a trap in its code would cause.
         case .crashedReadingGPS: signalThread("gps", of: hub)
         case .crashedReadingIMU: signalThread("imu", of: hub)
         }

@@ -214,7 +214,7 @@ struct BatteryPolicyTests {
     #expect(bench.hold(11, seconds: 31) == [.level(.critical, volts: 11), .shutDown(volts: 11)])
   }
 
-  @Test func `a suspended machine begins again`() {
+  @Test func `the policy begins again after a suspension of the machine`() {
     var bench = Bench()
     bench.hold(12.5, seconds: 1)
     bench.hold(11, seconds: 29)

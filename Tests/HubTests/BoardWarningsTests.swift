@@ -113,7 +113,7 @@ struct BoardWarningsTests {
     #expect(try rates(devices).isEmpty)
   }
 
-  @Test func `a missing receiver of the kernel is no matter of the header's port`() throws {
+  @Test func `the warning about a missing receiver of the kernel does not mention the header's port`() throws {
     tree.add("/usr/bin/raspi-config")
     #expect(
       try devices("gps: { driver: 'nmea', port: '/dev/gnss0' }") == [

@@ -54,7 +54,7 @@ struct BridgedReceiverTests {
     await hub.isOff()
   }
 
-  @Test func `what a client has changed is found and set again after it has left`() async throws {
+  @Test func `settings that a client has changed are detected and set again after it has left`() async throws {
     let (hub, receiver) = try hub("setSpeed: 38400,")
     func gps() -> DeviceStatus { hub.devices[0] }
 

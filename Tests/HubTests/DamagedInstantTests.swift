@@ -14,7 +14,9 @@ struct DamagedInstantTests {
         horizontalSigmaMetres: 2, verticalSigmaMetres: 4), motion: nil)
   }
 
-  @Test(arguments: [Int64.min, .max]) func `a time at the end of its range ends nothing`(_ extreme: Int64) throws {
+  @Test(arguments: [Int64.min, .max]) func `a time at the end of its range does not end the process`(_ extreme: Int64)
+    throws
+  {
     let text = "{ name: 'test', devices: { gps: { driver: 'nmea', port: 'nowhere', fixLatencyMilliseconds: 100 } } }"
     var fuser = Fuser(try Board(json5: Array(text.utf8), file: "test"))
     func at(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: seconds * 1_000_000_000) }

@@ -41,7 +41,7 @@ struct ImplausibleStandbyTests {
     #expect(fuser.finding(of: 0) != nil && fuser.finding(of: 1) == nil)
   }
 
-  @Test func `it is used again if the other one falls silent and it has become plausible`() {
+  @Test func `a sensor that was implausible is used again if the other one falls silent and it has become plausible`() {
     var choice = StandbyChoice(count: 2)
     func take(_ rank: Int, _ seconds: Double) -> Bool { choice.take(rank, at: instant(seconds)) }
     #expect(take(0, 0) && !take(1, 0))

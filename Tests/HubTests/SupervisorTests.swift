@@ -14,7 +14,8 @@ import Testing
 struct SupervisorTests {
   private func at(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64(1e9 * (100 + seconds))) }
 
-  @Test func `a thread that makes no step for its patience is stuck, one that waits in its poller or moves is not`() {
+  @Test
+  func `a thread without a step within its time limit is stuck, and one that waits in its poller or moves is not`() {
     var machine = SupervisorMachine()
     machine.begin(1, patience: .seconds(2), stepCount: 0, at(0))
     machine.begin(2, patience: .seconds(2), stepCount: 0, at(0))
@@ -222,7 +223,7 @@ struct SupervisorTests {
     await rail.isSettled()
   }
 
-  @Test func `a reader that stays stuck makes the process hopeless, until the reader moves again`() async throws {
+  @Test func `the process counts as hopeless while a reader is stuck`() async throws {
     let hub = try hub()
     let lease = hub.powerLease(of: "imu").subscribe(as: "test", receiveValue: { _ in })
     #expect(hub.monitors[0].changes.waits { $0.power == .tracking })

@@ -73,7 +73,9 @@ struct UsageHistoriesTests {
     #expect(last.usageHistory(of: "gps", "nmea /dev/ttyUSB0").learned.gapCount == 0)
   }
 
-  @Test func `values learned from another receiver's starts are dropped, those about visits are kept`() throws {
+  @Test func `values learned from another receiver's starts are dropped, and values learned from visits are kept`()
+    throws
+  {
     let wall = Wall()
     let usageHistories = wall.usageHistories
     let usageHistory = usageHistories.usageHistory(of: "gps", "ublox /dev/ttyAMA0")

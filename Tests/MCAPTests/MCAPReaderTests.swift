@@ -216,7 +216,7 @@ struct MCAPReaderTests {
   }
 
   @Test(arguments: ["", "\u{89}", "MCAP", "{\"json\": true, \"and\": \"longer than a footer and two magics\"}"])
-  func `a file that is no MCAP file is reported as that`(text: String) {
+  func `a file that is not an MCAP file is reported as such`(text: String) {
     #expect(throws: MCAPError.self) { try MCAPReader(MCAPBytes(Array(text.utf8))) }
   }
 

@@ -155,7 +155,7 @@ struct MCAPRepairTests {
     #expect(repair.applied(to: bytes) == recording.bytes)
   }
 
-  @Test func `a file that is no MCAP file, or has a damaged header, is left alone`() throws {
+  @Test func `a file that is not an MCAP file, or has a damaged header, stays unchanged`() throws {
     #expect(throws: MCAPError.notMCAP) { try MCAPRepair(of: MCAPBytes(Array("text".utf8)), isRecycled: false) }
     #expect(throws: MCAPError.notMCAP) {
       try MCAPRepair(of: MCAPBytes(Array("a longer text, with lines".utf8)), isRecycled: true)

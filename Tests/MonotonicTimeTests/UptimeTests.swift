@@ -156,7 +156,7 @@ struct UptimeTests {
     subscription.cancel()
   }
 
-  @Test(arguments: longWaits) func `a device whose next attempt is in the far future is tried at a hint`(
+  @Test(arguments: longWaits) func `a device whose next attempt is in the far future is tried as soon as a hint comes`(
     _ wait: Duration
   ) {
     let clock = ManualClock()
@@ -186,7 +186,7 @@ struct UptimeTests {
 
   /// CLOCK_MONOTONIC stops while a machine sleeps. If it does not (a stopped virtual machine, a process under
   /// SIGSTOP), all overdue actions run at once, each of them once.
-  @Test func `after a day's suspend everything that was due happens once, and then at its interval`() {
+  @Test func `after a suspend of a day, every overdue action happens once, and then at its interval`() {
     let clock = ManualClock()
     let day = Duration.seconds(86_400)
     let power = Recorder<Bool>()

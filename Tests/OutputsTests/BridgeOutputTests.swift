@@ -20,7 +20,7 @@ struct BridgeOutputTests {
     // The hello of SSL 2 with which Chromium begins a WebRTC candidate of the protocol `ssltcp`.
     [0x80, 0x46, 0x01, 0x03, 0x01, 0x00, 0x2D],
   ])
-  func `what a web page can send is refused`(_ bytes: [UInt8]) {
+  func `bytes that a web page can send are refused`(_ bytes: [UInt8]) {
     #expect(ForeignProtocol.verdict(on: bytes, permitsBinary: StreamKind.bridge.permitsBinary) == .foreign)
   }
 

@@ -54,7 +54,7 @@ struct EscapingTests {
     #expect(UnitText.instance("a b%h/.x\n") == "a\\x20b\\x25h-.x\\x0a")
   }
 
-  @Test func `a word for the shell stays one word`() {
+  @Test func `a quoted word stays one word for the shell`() {
     #expect(ShellText.word("/etc/sensorhub/token") == "/etc/sensorhub/token")
     #expect(ShellText.word("a'\u{301} $(x)") == "'a'\\''\u{301} $(x)'")
   }
@@ -133,7 +133,7 @@ struct EscapingTests {
     #expect(throws: SecretFile.Failure.self) { try SecretFile.read(detour, orCredential: "x") }
   }
 
-  @Test func `a TURN client is refused at every port, and text that is not a sentence at the ports for sentences`() {
+  @Test func `every port refuses a TURN client, and the ports for sentences refuse other text`() {
     #expect(ForeignProtocol.verdict(on: EscapingTests.turnRequest) == .foreign)
     let sentences = StreamKind.nmea.firstLetters
     for text in ["$GPRMC", "!AIVDM", "\\g:1-2-3*4E\\$", "\r\n\t $"] {

@@ -11,7 +11,7 @@ struct EventQueueTests {
     return texts
   }
 
-  @Test func `a full event queue drops the oldest values and no news`() async {
+  @Test func `a full event queue drops the oldest values, but no news`() async {
     let traffic = OutputTraffic().events
     let queue = EventQueue(valueLimit: 8, traffic: traffic)
     queue.send(news: ByteBuffer(string: "left"))

@@ -72,7 +72,7 @@ import Testing
     #expect(sink.flush(within: .seconds(90)))
   }
 
-  @Test func `faults are dropped last, and a flood of other lines does not displace them`() {
+  @Test func `lines about faults are dropped last, and a flood of other lines does not displace them`() {
     var queue = LogQueue()
     queue.append(LogEntry(.warning, "gps: failed"))
     for number in 0..<5000 { queue.append(LogEntry(.notice, message(number))) }

@@ -94,7 +94,7 @@ import Testing
     await vehicle.end()
   }
 
-  @Test func `what the hub does not understand is counted`() async throws {
+  @Test func `messages that the hub does not understand are counted`() async throws {
     let vehicle = try Vehicle("simulated: true, keepsAwake: true")
     #expect(vehicle.sends(.heartbeat))
     vehicle.autopilot?.send(Array("no frame".utf8), to: vehicle.hubPort)

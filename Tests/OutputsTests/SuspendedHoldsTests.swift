@@ -24,7 +24,7 @@ struct SuspendedHoldsTests {
     await hub.isOff()
   }
 
-  @Test func `a device's hold ends after its time, which includes a suspend`() async throws {
+  @Test func `a device's hold ends after its time, even if the machine was suspended in that time`() async throws {
     let holds = DeviceHolds(host: host, clock: clock)
     let device = try #require(hub.devices.first?.id)
     let hold = try holds.hold(device, for: .seconds(60), as: "test", of: .keeper)
@@ -40,7 +40,7 @@ struct SuspendedHoldsTests {
     await end()
   }
 
-  @Test func `a viewer's request ends after its time, which includes a suspend`() async {
+  @Test func `a viewer's request ends after its time, even if the machine was suspended in that time`() async {
     let phone = ViewerRequest.Key(viewer: "phone", stream: .part(.attitude))
     let expired = Recorder<ViewerRequest.Key>()
     let leases = ViewerLeases(

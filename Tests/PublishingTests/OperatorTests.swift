@@ -57,7 +57,7 @@ struct OperatorTests {
 
   // MARK: Signals
 
-  @Test func `publish on a signal runs once per signal, and not before the first`() {
+  @Test func `the operator that publishes on a signal runs once per signal, and not before the first signal`() {
     let runs = Recorder<String>()
     let cold = Deferred<Int, Fault> { holders in
       runs.append(holders.label)
@@ -135,7 +135,7 @@ struct OperatorTests {
     subscription.cancel()
   }
 
-  @Test func `accumulate latest of nothing sends an empty array and finishes`() {
+  @Test func `'accumulate latest' of no publishers sends an empty array and finishes`() {
     let seen = Recorder<[Int]>()
     let ends = Recorder<Bool>()
     let subscription = accumulateLatest([any Publisher<Int, Fault>]()).subscribe(

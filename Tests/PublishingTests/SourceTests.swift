@@ -40,14 +40,14 @@ struct SourceTests {
 
   // MARK: Values at hand
 
-  @Test func `just sends one value and the end to each subscriber`() {
+  @Test func `the publisher 'just' sends one value and the end to each subscriber`() {
     let publisher = Just(7)
     let subscriptions = [listener.subscribe(to: publisher), listener.subscribe(to: publisher)]
     #expect(listener.events.values == [.value(7), .finished, .value(7), .finished])
     for subscription in subscriptions { subscription.cancel() }
   }
 
-  @Test func `empty ends at once, or never`() {
+  @Test func `the publisher 'empty' ends at once, or never`() {
     let subscription = listener.subscribe(to: Empty<Int, Fault>())
     #expect(listener.events.values == [.subscription, .finished])
     let other = Listener()
@@ -58,7 +58,7 @@ struct SourceTests {
     #expect(other.events.values == [.subscription])
   }
 
-  @Test func `fail fails at once`() {
+  @Test func `the publisher 'fail' fails at once`() {
     let subscription = listener.subscribe(to: Fail<Int, Fault>(.broken))
     #expect(listener.events.values == [.subscription, .failed(.broken)])
     subscription.cancel()
@@ -228,7 +228,7 @@ struct SourceTests {
 
   // MARK: The first value
 
-  @Test func `first passes one value on and cancels its subscription`() async {
+  @Test func `the operator 'first' passes one value on and cancels its subscription`() async {
     let bench = Bench()
     let subscription = listener.subscribe(to: bench.publisher().first())
     for value in 1...3 { bench.order(.send(value)) }
@@ -238,13 +238,13 @@ struct SourceTests {
     #expect(listener.values == [1])
   }
 
-  @Test func `first with a condition passes on only the first value that meets it`() {
+  @Test func `the operator 'first' with a condition passes on only the first value that meets it`() {
     let subscription = listener.subscribe(to: (1...).publisher.map { $0 * 7 }.first { $0 % 10 == 0 })
     #expect(listener.events.values == [.value(70), .finished])
     subscription.cancel()
   }
 
-  @Test func `the operator first ends as its publisher does if there is no value`() {
+  @Test func `the operator 'first' ends as its publisher does if there is no value`() {
     let subscription = listener.subscribe(to: Empty<Int, Fault>().first())
     let other = Listener()
     let failed = other.subscribe(to: Fail<Int, Fault>(.again).first())

@@ -42,7 +42,7 @@ struct CompressedRecordingTests {
     #expect(try folder.texts("/raw") == [String](repeating: sentence, count: 501))
   }
 
-  @Test func `without the library it records uncompressed data, and reports this once`() throws {
+  @Test func `without the library the recorder writes uncompressed data, and reports this once`() throws {
     let limits = RecordingLimits(settings, canCompress: { $0 == .none })
     let rig = Rig(folder.store, limits)
     for round in 0..<3 {

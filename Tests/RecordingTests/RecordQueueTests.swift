@@ -46,7 +46,7 @@ struct RecordQueueTests {
     #expect(left == Array(UInt32(lost)..<100))
   }
 
-  @Test func `a message too large for the buffer is dropped itself, and displaces no other`() {
+  @Test func `a message that is too large for the buffer is dropped, and displaces no other`() {
     var queue = RecordQueue(capacity: 100)
     queue.addChannel()
     #expect(append("small", to: &queue) == 0)

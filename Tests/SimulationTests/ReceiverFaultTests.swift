@@ -42,7 +42,9 @@ struct ReceiverFaultTests {
     #expect(bench.hears(acknowledgement(6, 8)))
   }
 
-  @Test func `a receiver can lose its supply during its configuration, and returns as it was`() throws {
+  @Test func `a receiver can lose its supply during its configuration, and starts again with its saved settings`()
+    throws
+  {
     let bench = try ReceiverBench(.ublox8)
     bench.receiver.setFaults { $0.commandsUntilPowerLoss = 1 }
     try bench.tell(rate(milliseconds: 200))

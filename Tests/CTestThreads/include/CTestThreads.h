@@ -3,13 +3,13 @@
 
 #include <sys/types.h>
 
-// To set the number of threads for tests there is nothing to call: linking CTestThreads.c is sufficient.
+// Linking CTestThreads.c sets the number of threads for tests. It needs no call.
 
-/// Stops one thread of a descendant process, as a call to the kernel that does not return would, until a descriptor becomes readable.
-/// Returns 0 once the thread stands, or an errno.
+/// Stops one thread of a descendant process until a descriptor becomes readable, as if the thread were in a call to the
+/// kernel that does not return. Returns 0 once the thread has stopped, or an errno.
 int ctest_hold_thread(pid_t thread, int release);
 
-/// Gives the calling thread, and no other, another user for good. Only root may. Returns 0 or an errno.
+/// Changes the user of the calling thread alone, permanently. Only root may do this. Returns 0 or an errno.
 int ctest_become_user(uid_t user);
 
 #endif

@@ -2,14 +2,14 @@
 
 /// The messages between a hub and the process of its broker's connection. The first byte names the sender.
 enum BrokerTarget {
-  /// The limit of a record here: less than an input.
+  /// The limit of a record in this test. It is less than the size of an input.
   private static let byteLimit = 512
 
   private struct Read: Equatable {
     var reports: [BrokerReport] = []
     var orders: [BrokerOrder] = []
     var hasEnded = false
-    /// The bytes of everything that was read, written again.
+    /// All records that were read, encoded again.
     var bytes: [UInt8] = []
   }
 
