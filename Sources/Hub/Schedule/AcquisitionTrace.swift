@@ -1,6 +1,6 @@
 import MonotonicTime
 
-/// The progress of a start of a device: the grades that its fixes have reached so far.
+/// The progress of a start of a device: the grades that its fixes have reached.
 struct AcquisitionTrace: Sendable {
   let kind: RestartCosts.Kind
   let began: MonotonicInstant
