@@ -47,7 +47,7 @@ BUILD_SANITIZED = SENSORHUB_WITHOUT='$(BESIDE_PROGRAMS) $(2)' swift build --buil
   -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1
 SANITIZED = .ci/swift-test .build-$(1) $(SWIFT_FAST_TESTS)
 
-# As many parallel tests as two cores can run. With three hundred parallel tests, a test that waits ten times would wait
+# This number of parallel tests keeps two cores busy. With three hundred parallel tests, a test that waits ten times would wait
 # for all other tests each time. Tests block their threads, so the pool must have more threads than that (Tests/CTestThreads).
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := 8
 export SENSORHUB_TEST_THREADS := 16

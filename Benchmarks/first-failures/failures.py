@@ -131,7 +131,7 @@ class TakenTTY(OnLine):
 
 
 class ChipGone(Failure):
-  """seconds: how long the chip works before."""
+  """seconds: how long the chip works before it disappears."""
 
   title = "chip gone after a while"
   subject = "mag"

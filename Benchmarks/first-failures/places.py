@@ -16,7 +16,7 @@ class Place:
   def __init__(self, name):
     self.name = name
     self.said = []
-    # When the place was there to say something.
+    # The time from which on the place could report something.
     self.ready_at = 0
     self.condition = threading.Condition()
 

@@ -8,7 +8,7 @@ class Stream:
   """
   interval: seconds between two values, as the client requested them.
   receive: waits for the next bytes, and returns them with the time at which they arrived. It raises OSError when the connection ends.
-  is_value: whether a line is one of the client's values. A state without the part that the client wants is none.
+  is_value: whether a line is one of the client's values. A state without the part that the client wants is not one.
   devices: the devices that measure them.
   """
 
@@ -19,7 +19,7 @@ class Stream:
     self.is_value = is_value
     self.devices = devices
     self.arrivals = []
-    # When states arrived that are no values.
+    # The arrival times of states that are not values.
     self.lacking = []
     self.end = None
     threading.Thread(target=self.read, daemon=True).start()

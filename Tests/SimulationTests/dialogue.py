@@ -1,6 +1,6 @@
-"""Talks to simulated receivers by PERSONALITY=PORT with what others have written, and refuses every byte that they do not know.
+"""Talks to simulated receivers (PERSONALITY=PORT) through third-party parsers, and refuses every byte that these do not know.
 
-pyubx2 makes the commands and parses the answers; its tables say how long a message is. Prints a line for each receiver.
+pyubx2 makes the commands and parses the answers; its tables state the length of each message. Prints a line for each receiver.
 """
 
 import os, select, struct, sys, termios, threading, time, tty
@@ -14,12 +14,12 @@ PATIENCE = 150.0
 
 
 def size(kind):
-  """Of a field of pyubx2's, bytes."""
+  """The size of a field of pyubx2, in bytes."""
   return int(kind[1:4])
 
 
 def lengths(fields):
-  """The bytes of a payload's fixed fields, and of one of the items that repeat, or None where nothing does."""
+  """The size of a payload's fixed fields, and of one repeated item, in bytes. None if no item repeats."""
   fixed, item = 0, None
   for value in fields.values():
     if isinstance(value, str):
@@ -88,7 +88,7 @@ class Port:
     termios.tcsetattr(self.file, termios.TCSANOW, settings)
 
   def receive(self):
-    """What has come."""
+    """The bytes that have arrived."""
     data = os.read(self.file, 4096)
     # A line whose other end is closed stays readable but returns no data.
     if not data:
@@ -96,7 +96,7 @@ class Port:
     return data
 
   def read(self):
-    """The next message: its name and what it is."""
+    """The next message: its name and its contents."""
     while time.monotonic() < self.deadline:
       found = self.take()
       if found:
@@ -151,7 +151,7 @@ class Port:
     return self.wait(name, condition)
 
   def acknowledged(self, command, answer="ACK-ACK"):
-    """Waits for what a configuration message is answered with."""
+    """Waits for the answer to a configuration message."""
     group, number = command.msg_cls[0], command.msg_id[0]
     self.send(command)
     while True:
@@ -250,7 +250,7 @@ def ublox(port, number):
 
 
 def settle(port, speed):
-  """Follows to another speed, once there was time to take the command, as a host has to; what came meanwhile is noise."""
+  """Changes to another speed after the receiver had time to accept the command, as a host must. Bytes from that time are noise."""
   time.sleep(0.3)
   port.set_speed(speed)
   # Between two epochs no message is truncated.
@@ -309,7 +309,7 @@ def talk(personality, path, results):
 
 
 def end_with_the_test():
-  """Ends the program once nobody reads what it says: a test that is killed ends nothing itself."""
+  """Ends the program once its output has no reader, because a test that is killed cannot end this program."""
   reader = select.poll()
   reader.register(sys.stdout, 0)
   reader.poll()

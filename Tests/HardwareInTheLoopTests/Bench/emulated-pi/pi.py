@@ -61,7 +61,7 @@ class Pi(Machine):
         return done.stdout
 
     def enable_interfaces(self):
-        """Writes on the card what the README's first step leads to: the header's UART is free, and I2C is on."""
+        """Writes the result of the README's first step to the card: the header's UART is free, and I2C is on."""
         files = {
             "cmdline.txt": "console=tty1 root=/dev/mmcblk0 rootwait\n",
             "config.txt": "dtparam=i2c_arm=on\n[all]\ndtoverlay=disable-bt\nenable_uart=1\n",
@@ -81,12 +81,12 @@ class Pi(Machine):
             ["debugfs", "-w", "-f", "/dev/stdin", self.path("card")], input=commands, capture_output=True, text=True, check=True)
 
     def firmware(self):
-        """Does what the Pi's firmware does before the kernel: device tree and command line, by two files on the card.
+        """Acts like the Pi's firmware before the kernel: makes the device tree and the command line from two files on the card.
 
         Returns the kernel's command line.
         """
-        # A Pi's firmware reads a partition of its own, which a cut does not touch. Here the files are on the only one, and debugfs
-        # may not find them before the kernel has repaired it.
+        # A Pi's firmware reads a separate partition, which a power cut does not affect. Here the files are on the only partition, and
+        # debugfs may not find them before the kernel has repaired the file system.
         if not self.was_cut:
             self.boot_files = {name: self.card_file(f"/boot/firmware/{name}") for name in ["config.txt", "cmdline.txt"]}
         settings = [line.strip() for line in self.boot_files["config.txt"].splitlines()]
@@ -105,7 +105,8 @@ class Pi(Machine):
             f"{self.emulator}/qemu", "-M", "raspi3b", "-m", self.memory, "-no-user-config", "-display", "none", "-no-reboot",
             "-kernel", f"{self.image}/kernel", "-initrd", f"{self.image}/initrd", "-dtb", self.path("device-tree"),
             "-append", f"{words} console=ttyS1,115200 net.ifnames=0 systemd.show_status=false"
-            # Without drivers of what QEMU lacks, whose loading takes long, and one that takes the network interface from its own.
+            # The list excludes drivers of devices that QEMU lacks, which take long to load, and a driver that would take the network
+            # interface from its proper driver.
             " systemd.default_timeout_start_sec=600 module_blacklist=cdc_subset,vc4,cfg80211,snd_bcm2835,bcm2835_codec,bcm2835_isp",
             "-drive", f"file={self.path('card')},format=raw,if=sd,cache=unsafe",
             "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:22",
@@ -113,7 +114,7 @@ class Pi(Machine):
             *(["-device", "usb-serial,chardev=cable,id=cable,always-plugged=on,port=1.2"] if self.plugged else []),
             "-chardev", f"file,id=console,path={self.path('console')},append=on",
             "-serial", "chardev:gps", "-serial", "chardev:console",
-            # For the command that runs while the machine is up.
+            # This socket is for the command that runs while the machine is up.
             "-qmp", f"unix:{self.path('qmp-of-command')},server=on,wait=off",
         ]
 
@@ -121,7 +122,7 @@ class Pi(Machine):
         threading.Thread(target=self.lines.follow, args=(self,), daemon=True).start()
 
     def happened(self, event, data):
-        # The machine ends at a restart, so that the firmware reads the card again.
+        # At a restart, QEMU ends and is started again, so that the firmware reads the card again.
         if event == "SHUTDOWN" and data.get("reason") == "guest-reset":
             threading.Thread(target=self.restart, daemon=True).start()
 
@@ -139,8 +140,8 @@ class Pi(Machine):
     def unplug(self):
         """Unplugs the cable.
 
-        QEMU 10.0 ends with an assertion (`usb_ep_get: dev != NULL`) when a device goes whose transfers are under way, so
-        the kernel's hub driver loses the device first, as at a broken contact.
+        QEMU 10.0 ends with an assertion (`usb_ep_get: dev != NULL`) if a device disappears during a transfer. The kernel's
+        hub driver therefore loses the device first, as with a broken contact.
         """
         self.plugged = False
         self.ssh(f"echo 1 >{self.CABLE_SWITCH}")
@@ -152,7 +153,7 @@ class Pi(Machine):
         self.plugged = True
 
     def cut(self):
-        """Cuts the supply: what the kernel has not yet written to the card is lost."""
+        """Cuts the supply: data that the kernel has not written to the card yet is lost."""
         self.was_cut = True
         try:
             self.ask("quit")

@@ -1,4 +1,4 @@
-"""The hub on a machine of QEMU, seen from outside: its web port, its commands, and what was seen of them."""
+"""The hub on a machine of QEMU, observed from outside: its web port, its commands, and their output."""
 
 import calendar
 import json
@@ -80,7 +80,7 @@ class Hub:
         return now + due, now + wakes
 
     def try_devices(self):
-        """The devices; None if the machine does not answer, because it goes to sleep."""
+        """The devices; None if the machine does not answer because it is about to sleep."""
         try:
             return self.get("/devices", seconds=5)
         except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Machines of QEMU with a receiver on each of two serial ports, whose power lines are seen from outside."""
+"""Machines of QEMU with a receiver on each of two serial ports, whose power lines can be observed from outside."""
 
 import json
 import os
@@ -85,7 +85,7 @@ class Receiver(threading.Thread):
                 self.connection = None
 
     def ignore_commands(self, connection):
-        """Reads what is sent to the receiver: QEMU waits, with the whole machine, while its socket is full."""
+        """Reads the bytes that are sent to the receiver. While its socket is full, QEMU and the whole machine would wait."""
         try:
             while connection.recv(4096):
                 pass
@@ -93,7 +93,7 @@ class Receiver(threading.Thread):
             pass
 
     def send(self, text):
-        """Sends at 9600 baud. What a closed port has not read would otherwise wait for it, and be old when it is read.
+        """Sends at 9600 baud. Faster bytes would wait while the port is closed, and would be old when they are read.
 
         Returns whether the receiver had its supply to the end.
         """
@@ -130,7 +130,7 @@ def sentence(body):
 
 
 class Machine:
-    """A machine of QEMU. This one suspends; `arguments` and `follow_lines` are what another kind of machine replaces."""
+    """A machine of QEMU, which suspends. Another kind of machine replaces `arguments` and `follow_lines`."""
 
     NAME = "sleeper"  # for ssh
     SOCKETS = ["lines", "gps", "spare"]
@@ -187,7 +187,7 @@ class Machine:
         self.write_ssh_configuration()
 
     def arguments(self):
-        # Without AVX, which costs more than it saves under emulation.
+        # These processors have no AVX, which costs more than it saves under emulation.
         processor = "Nehalem" if self.accelerator == "tcg" else "kvm64"
         return [
             "qemu-system-x86_64", "-M", "q35", "-accel", self.accelerator, "-cpu", processor, "-m", "512", "-nodefaults",
@@ -251,7 +251,7 @@ class Machine:
         events.put(("END", time.monotonic(), time.time()))
 
     def happened(self, event, data):
-        """What a kind of machine does at an event of QEMU."""
+        """Handles an event of QEMU. Each kind of machine has its own handler."""
 
     def wait_for(self, name, seconds):
         """The host's monotonic time and UTC of the next event with this name."""
