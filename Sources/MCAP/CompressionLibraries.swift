@@ -45,7 +45,7 @@ struct Zstandard: Sendable {
   /// Whether the compressed bytes can decompress to this size, according to their frame header.
   func canBe(_ byteCount: Int, _ compressed: UnsafeRawBufferPointer) -> Bool {
     switch contentByteCount(compressed.baseAddress, compressed.count) {
-    // ZSTD_CONTENTSIZE_ERROR: the bytes are no frame.
+    // ZSTD_CONTENTSIZE_ERROR: the bytes are not a frame.
     case .max - 1: false
     // ZSTD_CONTENTSIZE_UNKNOWN: the header does not say.
     case .max: true

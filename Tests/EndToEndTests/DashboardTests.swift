@@ -123,7 +123,8 @@ import Testing
     #expect(partly.stop() == 0)
   }
 
-  @Test func `what a receiver waits for is in the banner with the next step, and is no alarm`() throws {
+  @Test func `the banner says what a receiver waits for, with the next step, and does not show it as an alarm`() throws
+  {
     let terminal = PseudoTerminal()
     let web = SocketClient.freePort()
     let gps = "gps: { driver: \"nmea\", port: \"\(terminal.path)\", speed: 9600 }"

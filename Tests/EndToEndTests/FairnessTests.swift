@@ -26,7 +26,9 @@ import Testing
 
   // MARK: Slots
 
-  @Test func `eleven hundred connections of one idle machine lock out no other, and log one line`() {
+  @Test
+  func `eleven hundred connections of one idle machine do not lock out other machines, and cause one line in the log`()
+  {
     WireClient.allowCrowds()
     let hub = HubProcess(board: board)
     #expect(hub.logs("dashboard on"))

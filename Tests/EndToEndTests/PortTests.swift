@@ -78,7 +78,7 @@ import Testing
   @Test func `five hundred clients do not keep the hub from ending with its power off`() {
     let hub = HubProcess.simulated(gpsd: gpsd, nmea: nmea)
     let clients = (0..<500).map { index in WireClient(port: index % 2 == 0 ? gpsd : nmea) }
-    // The NMEA port sends without a request, and closes on input that is no sentence.
+    // The NMEA port sends without a request, and closes the connection on input that is not a sentence.
     for index in stride(from: 0, to: clients.count, by: 2) { clients[index].send(PortTests.watch) }
     for client in clients { #expect(client.reads { client.lineCount > 4 }) }
     #expect(hub.stop() == 0)

@@ -211,7 +211,7 @@ struct PlausibilityTests {
     drive(seconds: 30, force: { scale * ($0 + random.vector(0.6)) }) { time, estimator, _ in
       if time > 5 { #expect(estimator.inertialFault != nil && estimator.state(at: at(time)).mode == .gnss) }
     }
-    // The same vibration with the right scale is no reason to doubt.
+    // With the right scale, the same vibration does not make the sensor implausible.
     drive(seconds: 30, force: { $0 + random.vector(0.6) }) { _, estimator, _ in
       #expect(estimator.inertialFault == nil)
     }

@@ -24,7 +24,7 @@ extension HardwareInTheLoop {
       let isTracking = { hub.devicesNow[id].power == "tracking" }
       #expect(eventually { isTracking() })
       var recoveries: [Duration] = []
-      // The first round starts the retry thread, which stays.
+      // The first round starts the retry thread, which never ends.
       var before: [Int] = []
       for round in 0..<50 {
         if round == 5 { before = hub.resources }

@@ -38,7 +38,7 @@ extension HardwareInTheLoop {
       HubProcess.write(isSMBusOnly ? "1" : "0", to: "/sys/module/i2c_relay/parameters/smbus_only")
     }
 
-    /// The rate is no faster, because this kernel raises simulated interrupts at the next tick of its timer, which runs
+    /// The rate is not higher, because this kernel raises simulated interrupts at the next tick of its timer, which runs
     /// at 250 Hz.
     @Test(arguments: [50, 100, 200]) func `samples have the times of the data-ready line's edges`(_ rateHz: Int)
       throws

@@ -74,7 +74,7 @@ struct DeviceMachineTests {
     #expect(machine.changeHolders(at: at(0)) { $0.came([.client("watch[1]")]) } == nil)
     let charge = machine.changeHolders(at: at(3600)) { $0.came([.client("log[1]")]) }
     #expect(charge?.payers == EnergyByClient.Payers(holders: ["watch[1]"]) && charge?.seconds == 3600)
-    // A second lease of the same client is no news, and the energy since is charged later.
+    // A second lease of the same client changes nothing, and the energy since then is charged later.
     #expect(machine.changeHolders(at: at(7200)) { $0.came([.client("log[1]")]) } == nil)
     #expect(machine.goOn(until: at(7200))?.payers == EnergyByClient.Payers(holders: ["watch[1]", "log[1]"]))
   }

@@ -130,7 +130,9 @@ struct DeviceStatusMachineTests {
     #expect(machine.use == .starting)
   }
 
-  @Test func `a suspension lengthens the time in a state, and a predecessor's wakes are no change`() throws {
+  @Test func `a suspension lengthens the time in a state, and the wakes of a previous device do not count as a change`()
+    throws
+  {
     var machine = machine()
     machine.open(wakes: 7)
     #expect(machine.update(at: at(1), isAwake: false) == nil && machine.wakes == 7)

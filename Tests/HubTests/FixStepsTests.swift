@@ -121,7 +121,7 @@ struct FixStepsTests {
     #expect(bench.steps.timerInstant == nil)
   }
 
-  @Test func `a timer that was overtaken does nothing, and each timer counts once`() {
+  @Test func `a timer that was replaced does nothing, and each timer counts once`() {
     let bench = Bench()
     bench.add(1)
     bench.advance(to: 0)

@@ -23,7 +23,7 @@ struct MotionDetectorTests {
     MonotonicInstant(nanoseconds: seconds * 1_000_000_000)
   }
 
-  @Test func `three seconds of stillness are reported once, and so is the first motion`() {
+  @Test func `three seconds of stillness are reported once, and the first motion after them is reported once`() {
     var motion = MotionDetector()
     #expect(Self.told(&motion, 1..<10) == [.still(since: Self.instant(1))])
     #expect(Self.told(&motion, 10..<11, push: 1) == [.moved(at: Self.instant(10))])

@@ -71,7 +71,7 @@ struct PowerScopeTests {
     watching.cancel()
   }
 
-  @Test func `a switch is not operated every second for a missing port`() async throws {
+  @Test func `a missing port does not make the hub operate the switch every second`() async throws {
     let board =
       #"{ name: "x", devices: { gps: { driver: "nmea", port: "/dev/none", "#
       + #"power: { switch: "gpio", chip: "c", line: "supply", lingerSeconds: 0 } } } }"#

@@ -93,7 +93,7 @@ struct BoardProblemsTests {
     #expect(try MQTTOptions(own, identifier: "x", subscriptions: []).passwordFile == file)
   }
 
-  @Test func `a file that the service can read is no problem for a user who may not`() throws {
+  @Test func `a file that only the service can read is not reported to a user who may not read it`() throws {
     let board = try board(
       """
       http: { tokenFile: '/etc/sensorhub/none-t' },

@@ -70,7 +70,8 @@ struct ExampleTests {
     display.cancel()
   }
 
-  @Test func `the difference powers both thermometers for its subscribers, and a look at its value none`() async {
+  @Test func `the difference powers both thermometers for its subscribers, and reading its value powers neither`() async
+  {
     let other = PlayedThermometer()
     let both = difference(indoors: readings(of: thermometer, clock: clock), outdoors: readings(of: other, clock: clock))
     let latest = LatestDifference()

@@ -147,7 +147,7 @@ struct OperatorTests {
 
   // MARK: Deferred, shared
 
-  @Test func `a deferred publisher works once per subscriber, and a shared one once for all`() {
+  @Test func `a deferred publisher does its work once per subscriber, and a shared publisher once for all of them`() {
     let works = Recorder<String>()
     let cold = Deferred<Int, Fault> { holders in
       works.append(holders.label)

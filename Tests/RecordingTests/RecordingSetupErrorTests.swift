@@ -13,7 +13,7 @@ struct RecordingSetupErrorTests {
     RecordingSetupError.find(for: RecordSettings(path: path, maximumMegabytes: megabytes))
   }
 
-  @Test func `a folder that exists or can be made is no error, and the check does not make it`() {
+  @Test func `a folder that exists or can be made is not an error, and the check does not make it`() {
     #expect(setupError(folder.path) == nil)
     #expect(access(folder.path, F_OK) != 0)
     mkdir(folder.path, 0o755)

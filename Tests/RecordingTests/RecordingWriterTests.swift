@@ -292,7 +292,7 @@ struct RecordingWriterTests {
     }
     let path = folder.path + "/" + folder.names[0]
     #expect(try !MCAPReader(path: path).isIndexed)
-    // A line of the log is no reason to start a new segment.
+    // A line of the log does not start a new segment.
     rig.clock.advance(by: .seconds(300))
     rig.append("line", isLog: true)
     rig.clock.advance(by: max(.zero, limit - rig.clock.now))

@@ -88,7 +88,7 @@ struct RecyclingTests {
     let year = Duration.seconds(365 * 86_400)
     let ahead = Rig(folder.store, settings, ahead: year)
     let count = try fill(ahead)
-    // There is no room beside the existing files.
+    // The disk has no room for more than the existing files.
     ahead.record(count..<count + 20)
     ahead.writer.finish()
     var name = ""

@@ -183,7 +183,7 @@ public final class ScriptedReceiver: Sendable {
     return (whole, [])
   }
 
-  /// Returns the length of the request that begins here, 1 if this is no request, or `nil` if it is incomplete.
+  /// Returns the length of the request that begins here, 1 if there is no request here, or `nil` if it is incomplete.
   private static func length(ofRequest head: [UInt8], in rest: ArraySlice<UInt8>) -> Int? {
     let isUBX = head[0] == 0xB5
     switch head[0] {

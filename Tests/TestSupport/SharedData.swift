@@ -1,7 +1,7 @@
 import Glibc
 import HardwareIO
 
-/// Real recordings, which are stored next to the project and are no part of it.
+/// Real recordings, which are stored next to the project and are not part of it.
 public enum SharedData {
   /// Whether to run tests that need recordings. Only `SKIP=recordings` leaves them out; without the folder they fail.
   public static let isWanted = !(environment("SKIP") ?? "").split { $0 == " " || $0 == "," }.contains("recordings")

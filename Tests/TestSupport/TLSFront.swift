@@ -1,4 +1,4 @@
-/// A server on this machine that speaks TLS, and passes the content on to a plain server on this machine.
+/// A server on this machine that accepts TLS connections, and passes their content on to a plain server on this machine.
 public final class TLSFront: Sendable {
   public let port: UInt16
   private let program: Program

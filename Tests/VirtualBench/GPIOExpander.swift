@@ -28,7 +28,7 @@ public final class GPIOExpander: Sendable {
     path = "/dev/\(chip)"
   }
 
-  /// The level of a line's pin. A line that is no output has a pull-down.
+  /// The level of a line's pin. A line that is not an output has a pull-down.
   public func level(_ line: Int) -> Bool { twin.level(line) }
 
   /// Lets transfers to the chip fail. `nil` ends that.

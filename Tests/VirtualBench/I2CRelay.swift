@@ -69,7 +69,7 @@ public final class I2CRelay: Sendable {
   /// Reports that the chips have lost their supply.
   public func lostSupply() { if hang.withLock({ $0.endsWithSupply }) { setHanging(false) } }
 
-  /// Since when a transfer hangs; `nil` if none does.
+  /// The time at which the present transfer began to hang; `nil` if none hangs.
   public var hangsSince: MonotonicInstant? { hang.withLock { $0.since } }
 
   /// Raises the kernel's limit for an answer to an hour, which no test reaches.

@@ -49,7 +49,7 @@ final class ScheduledReceiver: Sendable {
     self.journey = journey
   }
 
-  /// Since when it has its supply.
+  /// The time at which its supply was switched on.
   var poweredAt: MonotonicInstant? { state.withLock { $0.poweredAt } }
 
   /// Whether a reader has processed everything sent and waits for more.

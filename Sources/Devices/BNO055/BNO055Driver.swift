@@ -118,7 +118,7 @@ final class BNO055Driver: InertialDriver {
       return
     }
     // A controller that hangs repeats its values forever. Two real samples with the same bits are possible; dropping
-    // one is no loss.
+    // one does no harm.
     if reading == last || reading.isEmpty { return }
     last = reading
     due = max(due + rate.period, now)

@@ -96,7 +96,7 @@ final class BMP280Driver: PolledDriver {
       Int(bytes[offset]) << 12 | Int(bytes[offset + 1]) << 4 | Int(bytes[offset + 2]) >> 4
     }
     let raw = (twentyBits(0), twentyBits(3), hasHumidity ? Int(bytes[6]) << 8 | Int(bytes[7]) : 0)
-    // Two real measurements with the same forty bits are possible; dropping one is no loss.
+    // Two real measurements with the same forty bits are possible; dropping one does no harm.
     guard raw != last, raw.0 != BMP280Register.nothing, raw.1 != BMP280Register.nothing else { return nil }
     last = raw
     return BarometerSample(

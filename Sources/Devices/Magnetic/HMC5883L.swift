@@ -70,7 +70,7 @@ final class HMC5883LDriver: PolledDriver {
 
   func read() throws(HardwareError) -> MagnetometerSample? {
     let units = try readUnits()
-    // Two real measurements with the same bits are possible; dropping one is no loss.
+    // Two real measurements with the same bits are possible; dropping one does no harm.
     guard units != last else { return nil }
     last = units
     guard HMC5883LRegister.units.contains(units.min()), HMC5883LRegister.units.contains(units.max()) else { return nil }

@@ -232,7 +232,7 @@ public final class SerialReceiver {
   }
 
   /// Passes the bytes of the bridge's client to the receiver, and reads epochs, until the client has left and its bytes
-  /// are sent. Silence is no error here, because the client may have stopped the receiver's output, or changed its
+  /// are sent. Silence is not an error here, because the client may have stopped the receiver's output, or changed its
   /// speed.
   ///
   /// - Returns: whether the client has left, and the reader was not told to stop
