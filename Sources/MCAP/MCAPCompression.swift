@@ -61,7 +61,7 @@ struct ChunkCompressor: ~Copyable, @unchecked Sendable {
     bytes = []
     self.library = library
     self.context = context
-    // Levels above 19 need more memory, also in the reader.
+    // Levels above 19 need more memory, in the reader as well.
     self.level = Int32(max(1, min(level, 19)))
   }
 

@@ -233,7 +233,7 @@ struct HubService: Sendable {
 
   /// Switches the devices off, and saves the data that survives the hub.
   ///
-  /// - Returns: whether all devices could be switched off, also those that earlier hubs had left on
+  /// - Returns: whether all devices could be switched off, including those that earlier hubs had left on
   @discardableResult
   private func powerOff(_ host: HubHost) async -> Bool {
     host.shutDown()

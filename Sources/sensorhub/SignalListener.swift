@@ -25,7 +25,7 @@ struct SignalListener: Service {
   /// `run`.
   ///
   /// - Parameters:
-  ///   - onTerminate: called at once, also when the terminal hangs up
+  ///   - onTerminate: called at once, and when the terminal hangs up
   ///   - onReload: never called twice at the same time; requests during a call cause one further call
   init(onTerminate: @escaping @Sendable () -> Void, onReload: @escaping @Sendable () async -> Void) throws {
     hadTerminal = Terminal.isControlling

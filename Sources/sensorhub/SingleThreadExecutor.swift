@@ -4,7 +4,7 @@ import ServiceLifecycle
 
 /// Runs Swift's tasks on one separate thread, which sleeps while there is no task to run.
 ///
-/// The default executor is Dispatch's thread pool, whose housekeeping wakes the process once a second for ever. The few
+/// The default executor is Dispatch's thread pool, whose housekeeping wakes the process once a second forever. The few
 /// tasks of a hub only start, stop and wait for services; work that takes time has its own threads.
 final class SingleThreadExecutor: TaskExecutor {
   static let shared = SingleThreadExecutor()

@@ -28,7 +28,7 @@ struct IIOPairingTests {
     while let outcome = pairing.next() {
       switch outcome {
       case .pair(let gyroscope, let accelerometer):
-        // The gyroscope's sample keeps its value and its time, and all axes are interpolated alike.
+        // The gyroscope's sample keeps its value and its time, and all axes are interpolated in the same way.
         #expect(gyroscope.vector == SIMD3(repeating: -Float(gyroscope.at / IIOPairingTests.millisecond)))
         #expect(accelerometer.y == 1 && accelerometer.z == -accelerometer.x)
         found.append(accelerometer.x)

@@ -93,7 +93,7 @@ struct RestartPolicyTests {
     return watch.isVain(at: second(180))
   }
 
-  @Test func `a receiver that hears satellites for two minutes without a position counts as failed`() {
+  @Test func `a receiver that receives satellites for two minutes without a position counts as failed`() {
     #expect(isVain { observation($0, satellites: 6) })
     // Not all epochs list satellites.
     #expect(isVain { observation($0, satellites: $0 % 5 == 0 ? 6 : 0) })
@@ -115,10 +115,10 @@ struct RestartPolicyTests {
     return isVain
   }
 
-  @Test func `short runs add up, unless the receiver finds a position or hears too few satellites`() {
+  @Test func `short runs add up, unless the receiver finds a position or receives too few satellites`() {
     #expect(!isVain(visits: 2) { _, now, _ in observation(now, satellites: 6) })
     #expect(isVain(visits: 3) { _, now, _ in observation(now, satellites: 6) })
-    // A receiver hears no satellites right after its start, and a receiver that lists no satellites gives no evidence.
+    // A receiver receives no satellites right after its start, and a receiver that lists no satellites gives no evidence.
     #expect(isVain(visits: 4) { _, now, age in observation(now, satellites: age < 5 ? 2 : 6) })
     #expect(isVain(visits: 4) { visit, now, _ in observation(now, satellites: visit == 1 ? 0 : 6) })
     #expect(!isVain(visits: 4) { visit, now, age in observation(now, satellites: 6, hasFix: visit == 1 && age == 9) })

@@ -134,7 +134,7 @@ struct SerialReceiverTests {
     }
   }
 
-  @Test func `a receiver that sent while the machine stood still is heard`() throws {
+  @Test func `bytes that a receiver sent while the machine stood still are still read`() throws {
     let terminal = PseudoTerminal()
     let port = try LinuxSerialPort(terminal.path, speed: .b9600)
     defer { port.close() }
@@ -260,7 +260,7 @@ struct SerialReceiverTests {
     #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
   }
 
-  @Test func `a receiver that was heard before is not heard in the noise at a wrong speed`() throws {
+  @Test func `noise at a wrong speed does not count as a receiver, even if the receiver was found before`() throws {
     let stop = StopSignal()
     let clock = HurryingClock()
     let port = SlowStarter(clock, silentFor: .zero)

@@ -156,7 +156,7 @@ import Testing
   }
 
   @Test func `a page does not offer to watch the anchor that it has just raised`() throws {
-    // The page hears late that its fence is gone, and gets a list of fences from before.
+    // The page learns late that its fence has been removed, and gets an outdated list of fences.
     try browser.run(
       """
       window.late = [];

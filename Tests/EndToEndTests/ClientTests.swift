@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Programs from Debian that know nothing of SensorHub.
+/// Programs from Debian that were not made for SensorHub.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ClientTests {
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()

@@ -168,7 +168,7 @@ import Testing
 
   @Test func `in a browser, hubs are on a list and a map, and opening one wakes only that one`() throws {
     let (boat, ship) = (hub("boat"), hub("ship"))
-    // The page shows the position where the hub was last heard of.
+    // The page shows the last position that the hub has reported.
     let position = #"{"lat":52.53,"lon":13.4,"age":3.0,"source":"gps"}"#
     broker.publish(
       "sensorhub/buoy/last",

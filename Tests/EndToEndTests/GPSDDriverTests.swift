@@ -63,7 +63,7 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
-  @Test func `a receiver that gets no commands is identified by its messages, also while it sleeps`() {
+  @Test func `a receiver that gets no commands is identified by its messages, even while it sleeps`() {
     let receiver = PseudoTerminal()
     let hub = HubProcess(
       board: """

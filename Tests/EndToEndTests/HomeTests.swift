@@ -34,7 +34,7 @@ final class HomeTests {
   }
 
   @Test(.enabled(if: geteuid() == 0, "takes root, to act as another user"))
-  func `a user without a home folder is told that nothing can be stored`() {
+  func `a hub whose user has no home folder reports that it can store nothing`() {
     // No user database has this number.
     let uid = 1_987_654_321
     let said = wordsOfHub(uid: uid)

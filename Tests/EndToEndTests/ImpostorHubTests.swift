@@ -91,7 +91,7 @@ import Testing
     impostor.send(SIGKILL)
   }
 
-  @Test func `a command that asks a hub once does not wait for ever for a hub that never answers`() {
+  @Test func `a command with a single request does not wait forever for a hub that never answers`() {
     let impostor = Program(["python3", "-c", ImpostorHubTests.muteScript, temporary.path], path: "/usr/bin/env")
     #expect(listens())
     let commands = [["devices"], ["devices", "--json"], ["verify"], ["release"], ["fence", "list"]]

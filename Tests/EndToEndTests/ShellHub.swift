@@ -21,7 +21,7 @@ final class ShellHub {
         "-c", script, "sh", Program.sensorhub, "run", "--socket", folder + "/hub.sock", "--board",
         folder + "/board.json5",
       ], path: "/bin/sh", environment: ["FOLDER=\(folder)", "STATE_DIRECTORY=\(folder)/state"])
-    // The log may not be readable, so the socket shows that the hub is there.
+    // The log may not be readable, so the socket shows that the hub has started.
     _ = FileChanges.wait(in: folder) { access(socket, F_OK) == 0 }
   }
 

@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `eleven hundred event streams still leave room for short requests`() {
-    // All slots count alike, whatever the request. Most of these clients request only fences, because each further
+    // All slots count equally, whatever the request. Most of these clients request only fences, because each further
     // client that keeps devices awake divides the energy among all clients again. With a thousand of them, that takes a
     // processor half a minute.
     var streams = StreamLimitTests.streams(64, of: port)

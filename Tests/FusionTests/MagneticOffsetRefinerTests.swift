@@ -26,7 +26,7 @@ struct MagneticOffsetRefinerTests {
     var noise = 0.4
     var random: SeededRandom
 
-    /// Measures at a heading. `nearby` is added in the body's axes, for example the field of a truck beside the road.
+    /// Measures at a heading. `nearby` is added in the body's axes, for example the field of a truck next to the road.
     mutating func measure(_ heading: Double, nearby: SIMD3<Double> = .zero) -> SIMD3<Double> {
       func uniform(_ limit: Double) -> Double { .random(in: -limit...limit, using: &random) }
       let tilt = tiltDegrees * .pi / 180
@@ -135,7 +135,7 @@ struct MagneticOffsetRefinerTests {
   @Test func `iron near the road or at a stop changes nothing`() throws {
     var passed = drive()
     #expect(try result(&passed, laps: 30) { $0 % 90 < 8 ? SIMD3(15, -10, 5) : .zero } == nil)
-    // A truck is beside half of one lap. The laps before and after are undisturbed.
+    // A truck is next to half of one lap. The laps before and after are undisturbed.
     var parked = drive()
     #expect(try result(&parked, laps: 30) { (720..<900).contains($0) ? SIMD3(10, 0, 0) : .zero } == nil)
   }

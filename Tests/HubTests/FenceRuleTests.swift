@@ -110,7 +110,8 @@ struct FenceRuleTests {
   }
 
   @Test
-  func `without a fix in time, a fence reports the loss once, retries ever less often, and reports when it is over`()
+  func
+    `without a fix in time, a fence reports the loss once, retries at growing intervals, and reports the end of the loss`()
     throws
   {
     let rule = try Self.settled()

@@ -17,7 +17,7 @@ struct RailMachineTests {
     return machine
   }
 
-  @Test func `a line that cannot be driven low counts as on, and is retried ever less often until it is low`() {
+  @Test func `a line that cannot be driven low counts as on, and is retried at growing intervals until it is low`() {
     var machine = switchedOn(for: "gps")
     #expect(machine.release(for: "gps", at(1)) == .driveLow)
     #expect(machine.droveLow(broken, at(1)) == .lookAgain(at: at(2)))

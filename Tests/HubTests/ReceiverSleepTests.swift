@@ -312,7 +312,8 @@ struct ReceiverSleepTests {
     receiver.end()
   }
 
-  @Test func `a receiver that hears nothing while it sleeps is put to sleep again once it has woken`() async throws {
+  @Test func `a receiver that ignores all bytes while it sleeps is put to sleep again once it has woken`() async throws
+  {
     let receiver = ScriptedReceiver(wakes: false) { request in
       let text = String(decoding: request.prefix { $0 != UInt8(ascii: "*") }, as: UTF8.self)
       if text == "$PCAS06,0" { return .says(Array(nmeaLine("GPTXT,01,01,02,SW=URANUS5,V5.1.0.0").utf8)) }

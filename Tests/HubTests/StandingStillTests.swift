@@ -109,7 +109,7 @@ struct StandingStillTests {
     let always = 360.0 * 24
     let energy = bench.hub.devices.reduce(0) { $0 + $1.energyMilliwattHours }
     #expect(energy * 50 < always, "\(energy) of \(always) mWh")
-    // The hourly record has the same energy, also when it is read a week later.
+    // The hourly record has the same energy, even if it is read a week later.
     let logged = bench.hub.devices.flatMap(\.energyByClientOfWeek).reduce(0) { $0 + $1.milliwattHours }
     #expect(abs(logged - energy) < 0.01 * energy, "\(logged) of \(energy) mWh")
     lease.cancel()

@@ -199,7 +199,7 @@ struct StubbornLineTests {
     #expect(hardware.level(of: "imu-power") == false)
   }
 
-  @Test func `without a minimum time on, a device that fails switches its supply ever less often`() async throws {
+  @Test func `without a minimum time on, a device that fails switches its supply at growing intervals`() async throws {
     let hub = try hub()
     hardware.simulated.inject(.noAcknowledge, at: 0x68)
     let lease = hub.powerLease(of: "imu").subscribe(as: "test", receiveValue: { _ in })

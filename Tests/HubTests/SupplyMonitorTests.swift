@@ -148,7 +148,7 @@ struct SupplyMonitorTests {
     await hub.isOff()
   }
 
-  @Test func `a low supply is reported, and also when it is no longer low`() throws {
+  @Test func `a low supply is reported, and so is the end of the low supply`() throws {
     let placement = SupplySample.Placement(shuntOhms: 0.1, lowVolts: 11.8)
     func warning(_ volts: Double, before: String? = nil) -> String? {
       SupplySample(at: MonotonicInstant(nanoseconds: 0), volts: volts, shuntVolts: 0).warning(placement, before: before)

@@ -43,7 +43,7 @@ struct DecoderTests {
       compare("speed", ours.speed, reference.speed, 0.006, time)
       compare("track", ours.track, reference.track, 0.06, time)
       // The variation of a receiver that does not state it comes from a model. gpsd 3.22 has a table of the model of
-      // 2015, which is off by up to some degrees by now. Ours is that of 2025.
+      // 2015, which is now wrong by up to a few degrees. The model here is that of 2025.
       compare("magvar", ours.magvar, reference.magvar, 5, time)
     }
   }

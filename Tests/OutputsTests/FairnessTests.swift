@@ -237,7 +237,7 @@ struct FairnessTests {
     client.end()
   }
 
-  @Test func `a client that ends while its session is full stays until its bytes are taken, but not for ever`() {
+  @Test func `a client that ends while its session is full stays until its bytes are taken, but not forever`() {
     let bench = Bench()
     let client = bench.client(.bridge)
     #expect(client.receive(bytes("$PUBX,00*33\r\n"), now: bench.start) && client.proceed(now: bench.start))

@@ -11,7 +11,7 @@ struct GPSDSessionTests {
     let late = try LateHub()
     let client = LateClient()
     let session = try #require(GPSDOutput(host: late.host).serve(client.connection))
-    // A new board may end the watch on any thread, also while the server's thread takes the leases.
+    // A new board may end the watch on any thread, even while the server's thread takes the leases.
     let end = late.hub.states.fused.activity.subscribe(
       as: "test", receiveValue: { activity in if activity.subscriberCount > 0 { session.end() } })
     client.say(#"?WATCH={"enable":true,"json":true};"#, to: session)

@@ -41,7 +41,7 @@ struct GPSDStreamsTests {
     #expect(try Self.streams(members, on: board).all == expected)
   }
 
-  @Test func `only a client with positions is told when there are none, and the attitude comes with them or alone`()
+  @Test func `only a client with positions is notified when there are none, and the attitude comes with them or alone`()
     throws
   {
     let board = try Self.board("\(Self.gps), \(Self.imu)")

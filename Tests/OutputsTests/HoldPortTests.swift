@@ -6,7 +6,7 @@ import Testing
 
 @testable import Outputs
 
-/// Holds by several callers that know nothing of each other, over a web port.
+/// Holds of several independent callers over a web port.
 @Suite(.timeLimit(.minutes(10))) struct HoldPortTests {
   private let web = WebPort()
   private let hub: ServedHub

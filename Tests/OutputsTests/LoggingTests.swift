@@ -65,7 +65,7 @@ import Testing
     let lost = lines.compactMap { line in
       line.contains("are missing here") ? Int(line.split(separator: " ")[2]) : nil
     }
-    // The order is kept, the newest lines are there, and the count is correct.
+    // The order is kept, the newest lines are present, and the count is correct.
     #expect(written == written.sorted())
     #expect(written.last == 9999)
     #expect(written.count + lost.reduce(0, +) == 10_000, "\(written.count) written, \(lost) lost")

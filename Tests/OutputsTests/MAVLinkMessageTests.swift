@@ -50,7 +50,7 @@ struct MAVLinkMessageTests {
     return hex(try #require(messages.first).frame(sequence: sequence, system: 1, component: 191))
   }
 
-  @Test func `a heartbeat is that of a companion computer, and tells whether values are simulated`() {
+  @Test func `a heartbeat is that of a companion computer, and states whether values are simulated`() {
     let real = MAVLinkMessage.heartbeat(isSimulated: false).frame(sequence: 0, system: 1, component: 191)
     #expect(Self.hex(real) == "fd0900000001bf000000000000001208000403aec6")
     let simulated = MAVLinkMessage.heartbeat(isSimulated: true).frame(sequence: 255, system: 7, component: 220)

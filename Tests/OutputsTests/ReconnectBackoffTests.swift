@@ -5,7 +5,7 @@ import Testing
 
 /// When an absent broker is tried again.
 struct ReconnectBackoffTests {
-  @Test func `reconnections come ever later, and at most once a minute after ten minutes`() {
+  @Test func `reconnections come at growing intervals, and at most once a minute after ten minutes`() {
     var random = SeededRandom(seed: 7)
     for _ in 0..<100 {
       var backoff = ReconnectBackoff(using: SeededRandom(seed: random.next()))

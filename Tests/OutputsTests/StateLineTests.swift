@@ -17,7 +17,7 @@ import Testing
     return StateLine.text(state)
   }
 
-  @Test func `a large error of roll and pitch is shown beside them`() {
+  @Test func `a large error of roll and pitch is shown after the angles`() {
     let line = text(roll: -37.2, yaw: 24, inclination: 21.4, heading: nil)
     #expect(line.contains("roll -37.2° pitch +0.0° ±21.4° heading unknown"), "\(line)")
   }

@@ -37,7 +37,7 @@ struct RecordedFactsTests {
     #expect(facts.holding(atNanoseconds: start - 1).facts == early)
   }
 
-  @Test func `each statement is recorded, also if several come before the writer's next turn`() throws {
+  @Test func `each statement is recorded, even if several come before the writer's next turn`() throws {
     let rig = Rig(folder.store)
     func set(_ text: String) {
       rig.clock.advance(by: .seconds(1))

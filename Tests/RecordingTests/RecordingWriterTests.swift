@@ -151,7 +151,8 @@ struct RecordingWriterTests {
   }
 
   @Test
-  func `a full disk is reported once, retried ever less often, and loses nothing once there is space`()
+  func
+    `a full disk is reported once and retried at growing intervals, and no message is lost if space becomes free in time`()
     throws
   {
     let store = FaultyStore(folder.store)

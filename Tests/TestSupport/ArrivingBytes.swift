@@ -57,7 +57,7 @@ public final class ArrivingBytes: Sendable {
   }
 
   /// Waits until `text` has arrived. Returns false if the writer has closed without it, or after the limit, which only
-  /// keeps a failing test from waiting for ever.
+  /// keeps a failing test from waiting forever.
   public func waits(for text: String, within limit: Duration = .seconds(180)) -> Bool {
     let mark = Array(text.utf8)
     var searchedCount = 0

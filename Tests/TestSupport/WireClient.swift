@@ -5,7 +5,7 @@ import MonotonicTime
 /// A client of a real socket that reads only while the test waits for bytes, on the test's thread. There may be a
 /// thousand of them.
 public final class WireClient {
-  /// The longest wait, which only keeps a failing test from waiting for ever.
+  /// The longest wait, which only keeps a failing test from waiting forever.
   private static let limit = Duration.seconds(180)
 
   private let descriptor: Int32

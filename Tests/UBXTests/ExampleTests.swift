@@ -7,7 +7,7 @@ struct ExampleTests {
   private let solution = MadeMessage.navPVT(
     timeOfWeekMilliseconds: 0, latitudeDegrees: 52.5, longitudeDegrees: 13.25, second: 0)
 
-  @Test func `solutions are found between sentences, also if a read cuts them`() {
+  @Test func `solutions are found between sentences, even if a read cuts them`() {
     var framer = BinaryFramer()
     let bytes = Array("$GPTXT,noise*00\r\n".utf8) + solution + Array("$GP".utf8)
     #expect(solutions(in: Array(bytes.prefix(40)), of: &framer).isEmpty)

@@ -93,8 +93,8 @@ enum GPSWeek {
   }
 }
 
-/// TIM-TP: the time of the next pulse, and its error. A pulse can begin only with a cycle of the receiver's clock,
-/// hence the error; 16 bytes.
+/// TIM-TP: the time of the next pulse, and its error; 16 bytes. The error exists because a pulse can begin only with a
+/// cycle of the receiver's clock.
 public struct TimePulse: Equatable, Sendable {
   /// The time of week by the base that `isUTC` names.
   public let timeOfWeekMilliseconds: UInt32

@@ -33,7 +33,7 @@ struct Run: ParsableCommand {
   var journalState: Bool?
 
   /// Refuses to simulate without `--simulated` on a machine that has the service or its board file, because users could
-  /// take the simulated values for the board's.
+  /// mistake the simulated values for the board's.
   func requireChoice() throws {
     guard board == nil, !simulated, let refusal = InstalledService().refusalOfSimulation else { return }
     throw CommandError(.unavailable, refusal.message, nextStep: refusal.nextStep)

@@ -29,7 +29,7 @@ final class ReceiverEnding {
   /// Ends the run.
   ///
   /// - Parameters:
-  ///   - phase: how far the session has come
+  ///   - phase: the progress of the session
   ///   - isInTrouble: whether the receiver does not work, so that its satellite data may be wrong
   /// - Returns: whether the receiver sleeps
   func end(_ phase: ReceiverSession.Phase, isInTrouble: Bool) throws(HardwareError) -> Bool {

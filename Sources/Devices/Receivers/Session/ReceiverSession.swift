@@ -7,7 +7,7 @@ import NMEA
 ///
 /// Use a session on one thread. A refusal by the receiver does not end the run.
 public final class ReceiverSession {
-  /// How far the session has come with a receiver that takes commands.
+  /// The progress of the session with a receiver that takes commands.
   enum Phase {
     /// The receiver was not heard yet.
     case unheard
