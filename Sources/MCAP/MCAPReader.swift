@@ -30,7 +30,7 @@ public struct MCAPReader<Source: MCAPSource> {
   let parts: [Part]
 
   /// - Parameters:
-  ///   - memoryLimitByteCount: the most memory to use for a record or for overlapping chunks; exceeding it is an error
+  ///   - memoryLimitByteCount: the maximum memory for a record or for overlapping chunks; exceeding it is an error
   ///   - before: the scan of the same file when it was shorter; only data written since then is scanned
   /// - Throws: if the file is not an MCAP file, cannot be read, has no intact header, or has chunks that must be
   ///   decompressed to find its channels while the library is missing

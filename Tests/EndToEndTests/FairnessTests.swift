@@ -98,7 +98,7 @@ import Testing
     let client = SocketClient(path: hub.socket)
     client.send(#"{"name": "held for 127.0.0.1, x\n12:00:00 error: gps: failed \u001b[2J\u202e"}"# + "\n")
     let shown = "\"held for 127.0.0.1, x\\n12:00:00 error:\"[\(getpid())]"
-    // Only this line is answered. By then the client has its name.
+    // The hub answers only this line. The answer shows that the hub knows the client's name.
     client.send("nonsense\n")
     #expect(client.receives("ERROR"))
     #expect(hub.devicesNow["gps"].holders == [shown], "\(hub.devicesNow["gps"].holders)")

@@ -30,7 +30,7 @@ struct SlotTests {
     #expect(refusal(mallory, 4, (mallory, 2)) != nil)
     #expect(refusal(alice, 4, (mallory, 2), (alice, 1)) != nil)
     #expect(refusal(.keeper, 4, (mallory, 2), (alice, 1)) == nil)
-    // All users of a broker are equal, so none of its slots are reserved for root.
+    // All users of a broker are equal, so no slot for a broker's users is reserved for root.
     #expect(refusal(.broker("alice"), 256, (.broker("mallory"), 128), (.broker(""), 100)) == nil)
     #expect(SlotUser(account: 0, own: 5) == .keeper && SlotUser(account: 5, own: 5) == .keeper)
     #expect(SlotUser(account: 6, own: 5) == .account(6))

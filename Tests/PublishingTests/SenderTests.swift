@@ -101,7 +101,7 @@ struct SenderTests {
       #expect(error == 0)
     }
     await done.first(senders)
-    // Its own value, its share of 16, and the 16 that the queue holds if no sender is waiting.
+    // A thread delivers its own value, its share of 16, and the 16 that the queue holds if no sender is waiting.
     #expect(longest.load(ordering: .relaxed) <= 1 + 16 + 16)
     #expect(witness.count == senders * each)
     #expect(witness.keepsEachSendersOrder)

@@ -20,7 +20,7 @@ struct DiskBytesTests {
   struct Case: CustomTestStringConvertible {
     var syncSeconds: Int
     var isFull: Bool
-    /// The most bytes that may reach the disk; `nil` if the number is only shown.
+    /// The maximum number of bytes that may reach the disk; `nil` if the number is only shown.
     var limit: Double?
 
     var testDescription: String { "\(syncSeconds) s, \(isFull ? "a full ring" : "a growing one")" }

@@ -77,7 +77,7 @@ struct RecyclingTests {
       count += 1
       let found = try numbers(newest)
       #expect(found == Array(first..<first + found.count))
-      // At most the bytes that wait for their time or for a complete block are missing.
+      // Only messages may be missing that still waited for their time or for a complete block.
       #expect(found.count >= count - first - 8)
     }
   }

@@ -28,7 +28,7 @@ public struct ReceiverSettings: Equatable, Sendable {
 
   public enum PowerMode: String, CaseIterable, Sendable {
     case full
-    /// Under a good sky, as accurate as full power, with less energy.
+    /// Under a good sky, this mode is as accurate as full power, and needs less energy.
     case balanced
     /// Fewer and less accurate fixes.
     case saving

@@ -190,7 +190,7 @@ public protocol ReplaySource {
 
 /// Limits how much of a recording may be played, by the real time that has passed.
 struct PlaybackRate {
-  /// The maximum backlog, in real time. If the thread was delayed for longer, the replay does not catch up the rest.
+  /// The maximum backlog, in real time. If the thread was delayed for longer, the replay skips the rest of the delay.
   private static let mostOwed = Duration.seconds(1)
 
   private var last: MonotonicInstant

@@ -164,8 +164,8 @@ public struct NavigationCovariance {
     velocityVariances = payload.uint8(6) == 1 ? NavigationCovariance.diagonal(payload, at: 40) : nil
   }
 
-  /// Reads the diagonal of a symmetric matrix that is stored as six numbers, row by row; `nil` if one of the diagonal
-  /// cannot be a variance.
+  /// Reads the diagonal of a symmetric matrix that is stored as six numbers, row by row; `nil` if a number on
+  /// the diagonal cannot be a variance.
   private static func diagonal(_ payload: LittleEndianBytes, at start: Int) -> SIMD3<Double>? {
     let values = SIMD3(
       Double(payload.float(start)), Double(payload.float(start + 12)), Double(payload.float(start + 20)))

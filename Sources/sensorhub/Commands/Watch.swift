@@ -230,8 +230,8 @@ struct Watch: ParsableCommand {
   }
 
   private func printFixes(_ request: ViewRequest) throws {
-    // A hub at a broker may be of an old version that does not know schedules. Such a hub takes a request with
-    // `"rateHz": 0` for an empty one, and wakes no device.
+    // A hub at a broker may have an old version that does not know schedules. Such a hub treats a request with
+    // `"rateHz": 0` as empty, and wakes no device.
     let states = place == nil ? "" : "\"rateHz\": 0, "
     let hub = try watchedHub("{\(states)\(request.members)\"name\": \"watch\"}")
     if Watch.awaited([.position], of: try hub.devices()).isEmpty {
