@@ -103,10 +103,10 @@ struct MAVLinkMessageTests {
     state.motion?.value.climbMetresPerSecond = 0
     let odometry = try Self.frame(state, .odometry, sequence: 2)
     #expect(
-      odometry == "fde800000201bf4b01006a18000000000000" + zeros(12) + "f304353f" + zeros(8) + "f304353f"
+      odometry == "fde800000201bf4b0100006a18" + zeros(17) + "f304353f" + zeros(8) + "f304353f"
         + "000080c0000040c0000000000ad7233c000000000ad7a3bc" + pose + speeds + "010c00047b92")
     let vision = try Self.frame(Self.state(), .visionPosition, sequence: 5)
-    #expect(vision == "fd7400000501bf660000006a18000000000000" + zeros(20) + "db0fc93f" + pose + "68fa")
+    #expect(vision == "fd7400000501bf660000006a18" + zeros(25) + "db0fc93f" + pose + "68fa")
   }
 
   @Test func `without a known climb, ODOMETRY has no velocity`() throws {

@@ -84,7 +84,7 @@ import Testing
   @Test func `the autopilot is asked for its time, and gets the hub's time`() async throws {
     let vehicle = try Vehicle("simulated: true, keepsAwake: true, parts: [\"attitude\"]")
     #expect(vehicle.sends(.heartbeat))
-    #expect(try vehicle.hub.device("imu").holders == ["mavlink udp://127.0.0.1:\(vehicle.port)"])
+    #expect(try vehicle.hub.device("imu").holders == ["mavlink udp://127.0.0.1:\(vehicle.port) (attitude)"])
     #expect(!vehicle.numbers.contains(MAVLinkMessage.Kind.timeSync.rawValue))
     vehicle.send(Self.heartbeat)
     #expect(vehicle.sends(.timeSync))

@@ -133,7 +133,7 @@ import Testing
     let boat = try Boat("server: \"ws://127.0.0.1:\(server.port)\", keepsAwake: true, parts: [\"attitude\"]")
     #expect(visits.waits { $0.count == 1 })
     #expect(visits.values[0].receives(#"{"path":"navigation.attitude","#))
-    #expect(try boat.hub.device("imu").holders == ["signalk ws://127.0.0.1:\(server.port)"])
+    #expect(try boat.hub.device("imu").holders == ["signalk ws://127.0.0.1:\(server.port) (attitude)"])
     #expect(try boat.hub.device("gps").wakes == 0)
     await boat.end()
     #expect(visits.values[0].client.waitsForEnd())
