@@ -85,6 +85,24 @@ struct ConditionLogTests {
     #expect(notebook.entries.values.count == 2, "\(notebook.entries.values.map(\.message))")
   }
 
+  @Test func `a quick start is not logged after a slow one an hour before`() {
+    let sink = JournalSink(to: notebook)
+    let log = ConditionLog(sink: sink, clock: clock)
+    for start in [10, 3600] {
+      clock.advance(by: MonotonicInstant(nanoseconds: Int64(start) * 1_000_000_000) - clock.now)
+      var entry = entry(.acquiring, .waiting, "x")
+      entry.condition.since = clock.now
+      for _ in 0..<(start == 10 ? 5 : 3) {
+        log.receive([entry])
+        clock.advance(by: .seconds(2))
+      }
+      log.receive([])
+    }
+    #expect(sink.flush(within: .seconds(90)))
+    let lines = notebook.entries.values.map { "\($0.priority.rawValue) \($0.message)" }
+    #expect(lines == ["5 gps: acquiring for 8.0 s: x; look"], "\(lines)")
+  }
+
   @Test func `fence events are logged at the level of their severity`() {
     let priorities = [FenceStatus.Event.lost, .leave, .enter, .found].map { FenceOutput.priority(of: $0).rawValue }
     #expect(priorities == [3, 4, 5, 5])

@@ -46,17 +46,20 @@ final class ConditionLog: Sendable {
         guard worst[entry.device] == entry else { return nil }
         var trouble = troubles[entry.device] ?? Trouble()
         defer { troubles[entry.device] = trouble }
+        let isWaiting = entry.condition.severity == .waiting
         if let writtenAt = trouble.writtenAt {
           guard now - writtenAt >= ConditionLog.interval else { return nil }
-          trouble.writtenAt = now
-          return Line(priority: .warning, entry: entry)
+          // A line about an earlier wake does not make a normal start of this wake a warning.
+          if !isWaiting || entry.condition.since <= writtenAt {
+            trouble.writtenAt = now
+            return Line(priority: .warning, entry: entry)
+          }
         }
         if entry.condition.kind == .failed {
           // `DeviceLog` logged the problem when it began.
           trouble.writtenAt = now
           return nil
         }
-        let isWaiting = entry.condition.severity == .waiting
         if isWaiting, now - entry.condition.since < ConditionLog.patience { return nil }
         trouble.writtenAt = now
         return Line(priority: isWaiting ? .notice : .warning, entry: entry)
