@@ -152,42 +152,42 @@ struct I2CSerialPortTests {
   func `any other name is not the name of a receiver on a bus`(_ name: String) { #expect(I2CPortName(name) == nil) }
 }
 
-struct ReceiverPollPaceTests {
+struct ReceiverPollRateTests {
   private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
-  private func next(_ pace: ReceiverPollPace, _ milliseconds: Int) -> Duration {
+  private func next(_ pollRate: ReceiverPollRate, _ milliseconds: Int) -> Duration {
     let now = start + .milliseconds(milliseconds)
-    return pace.next(after: now) - now
+    return pollRate.next(after: now) - now
   }
 
-  @Test func `the receiver is polled rarely between two bursts, and often when the next one is expected`() {
-    var pace = ReceiverPollPace()
-    #expect(next(pace, 0) == ReceiverPollPace.usual)
-    pace.period = .seconds(1)
-    #expect(next(pace, 0) == .milliseconds(50))
-    pace.bytesCame(at: start)
+  @Test func `the questions are rare between two bursts, and frequent where the next one is expected`() {
+    var pollRate = ReceiverPollRate()
+    #expect(next(pollRate, 0) == ReceiverPollRate.usual)
+    pollRate.period = .seconds(1)
+    #expect(next(pollRate, 0) == .milliseconds(50))
+    pollRate.bytesCame(at: start)
     // The rest of the burst does not begin another one.
-    pace.bytesCame(at: start + .milliseconds(200))
-    #expect(next(pace, 210) == .milliseconds(50))
-    #expect(next(pace, 970) == .milliseconds(20))
-    #expect(next(pace, 990) == .milliseconds(5))
-    #expect(next(pace, 1020) == .milliseconds(5))
-    #expect(next(pace, 1040) == .milliseconds(50))
-    pace.bytesCame(at: start + .milliseconds(1003))
-    #expect(next(pace, 1985) == .milliseconds(8))
+    pollRate.bytesCame(at: start + .milliseconds(200))
+    #expect(next(pollRate, 210) == .milliseconds(50))
+    #expect(next(pollRate, 970) == .milliseconds(20))
+    #expect(next(pollRate, 990) == .milliseconds(5))
+    #expect(next(pollRate, 1020) == .milliseconds(5))
+    #expect(next(pollRate, 1040) == .milliseconds(50))
+    pollRate.bytesCame(at: start + .milliseconds(1003))
+    #expect(next(pollRate, 1985) == .milliseconds(8))
   }
 
   @Test func `after a command the answer is awaited closely`() {
-    var pace = ReceiverPollPace()
-    pace.spoke(at: start)
-    #expect(next(pace, 0) == .milliseconds(5) && next(pace, 299) == .milliseconds(5))
-    #expect(next(pace, 300) == ReceiverPollPace.usual)
+    var pollRate = ReceiverPollRate()
+    pollRate.spoke(at: start)
+    #expect(next(pollRate, 0) == .milliseconds(5) && next(pollRate, 299) == .milliseconds(5))
+    #expect(next(pollRate, 300) == ReceiverPollRate.usual)
   }
 
   @Test(arguments: [(25.0, 5), (10, 10), (5, 20), (1, 50), (0.2, 50)])
-  func `the pace depends on the rate`(_ rateHz: Double, _ milliseconds: Int) {
-    var pace = ReceiverPollPace()
-    pace.period = .nanoseconds(Int64(1e9 / rateHz))
-    #expect(next(pace, 0) == .milliseconds(milliseconds))
+  func `the interval of the questions depends on the rate of the reports`(_ rateHz: Double, _ milliseconds: Int) {
+    var pollRate = ReceiverPollRate()
+    pollRate.period = .nanoseconds(Int64(1e9 / rateHz))
+    #expect(next(pollRate, 0) == .milliseconds(milliseconds))
   }
 }

@@ -179,12 +179,12 @@ import Testing
     #expect(alone.reports("TPV").isEmpty)
     for client in clients {
       #expect(client.reports("ATT").allSatisfy { $0.device == "simulated/i2c" })
-      for name in ["ATT", "TPV"] { #expect(haveGrowingTimes(client.reports(name))) }
+      for name in ["ATT", "TPV"] { #expect(haveAscendingTimes(client.reports(name))) }
     }
     await hub.end()
   }
 
-  private func haveGrowingTimes(_ reports: [ClientReport]) -> Bool {
+  private func haveAscendingTimes(_ reports: [ClientReport]) -> Bool {
     zip(reports, reports.dropFirst()).allSatisfy { ($0.time ?? "") < ($1.time ?? "") }
   }
 
@@ -238,10 +238,10 @@ import Testing
       let seen = client.reports("TPV").count
       #expect(client.reads { client.reports("TPV").count > seen + 3 })
       #expect(client.reports("TPV").allSatisfy { $0.mode == 3 && $0.lat != nil }, "\(client.text)")
-      #expect(haveGrowingTimes(client.reports("TPV")), "\(client.text)")
+      #expect(haveAscendingTimes(client.reports("TPV")), "\(client.text)")
       steady.takeArrived()
     }
-    #expect(haveGrowingTimes(steady.reports("TPV").filter { $0.mode == 3 }))
+    #expect(haveAscendingTimes(steady.reports("TPV").filter { $0.mode == 3 }))
     // A client that stays gets each epoch's position. If the machine delays its IMU for two epochs, both have one
     // position. Then the check is repeated.
     let isAllTold = (0..<5).contains { _ in
@@ -254,7 +254,7 @@ import Testing
       return steady.reports("TPV").count * 10 > steady.reports("SKY").count * 9
     }
     #expect(isAllTold, "\(steady.text)")
-    #expect(haveGrowingTimes(steady.reports("TPV")))
+    #expect(haveAscendingTimes(steady.reports("TPV")))
     steady.leave()
     #expect(hub.comesToRest())
     await hub.end()

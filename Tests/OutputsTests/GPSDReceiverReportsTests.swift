@@ -39,7 +39,7 @@ import Testing
     return client.reports("TPV").filter { $0.lat != nil }
   }
 
-  private func haveGrowingTimes(_ reports: [ClientReport]) -> Bool {
+  private func haveAscendingTimes(_ reports: [ClientReport]) -> Bool {
     zip(reports, reports.dropFirst()).allSatisfy { ($0.time ?? "") < ($1.time ?? "") }
   }
 
@@ -163,7 +163,7 @@ import Testing
     #expect(seen.allSatisfy { $0.mode == 3 && $0.lat != nil }, "\(client.text)")
     plotter.takeArrived()
     #expect(!plotter.text.contains(",V,"), "\(plotter.text)")
-    #expect(haveGrowingTimes(seen))
+    #expect(haveAscendingTimes(seen))
     client.send("?DEVICE;")
     #expect(client.reads { client.reports("DEVICE").contains { $0.cycle == 1 } }, "\(client.text)")
     client.forget()
@@ -207,7 +207,7 @@ import Testing
       #expect(send() && watcher.reads { positions().count > known }, "\(watcher.text)")
     }
     #expect(positions().prefix(4).allSatisfy { $0.mode == 3 && $0.lat != nil }, "\(watcher.text)")
-    #expect(haveGrowingTimes(positions()))
+    #expect(haveAscendingTimes(positions()))
     let plotter = WireClient(port: fused)
     /// Sends an epoch, and waits until it has been fused.
     func fuse() -> Bool {

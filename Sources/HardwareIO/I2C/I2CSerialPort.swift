@@ -48,13 +48,13 @@ public final class I2CSerialPort: SerialPort {
   /// The size of the receiver's buffer. At the start, at most this number of old bytes is dropped.
   private static let longestBacklog = 4096
   /// How many transfers may fail in a row, for example because the receiver restarts, before the receiver counts as
-  /// lost. With the pause after each failure, this number of transfers takes two seconds.
+  /// lost. At the rate after a failure they take two seconds.
   static let mostFailures = 40
   /// The value of each register of a receiver that is not ready, and of padding.
   private static let padding: UInt8 = 0xFF
 
   private struct State {
-    var pace = ReceiverPollPace()
+    var pollRate = ReceiverPollRate()
     /// The number of bytes that the receiver has stated and the host has not read yet.
     var waiting = 0
     /// The number of old bytes that may still be dropped.
@@ -89,7 +89,7 @@ public final class I2CSerialPort: SerialPort {
   public var fileDescriptor: Int32 { state.withLock { $0.descriptor } }
   public var hasSpeed: Bool { false }
   public func setSpeed(_ speed: BaudRate) {}
-  public func expectReports(every period: Duration?) { state.withLock { $0.pace.period = period } }
+  public func expectReports(every period: Duration?) { state.withLock { $0.pollRate.period = period } }
   public var errorCount: Int { state.withLock { $0.errorCount } }
   /// A transaction ends when the receiver has taken its bytes.
   public var unsentCount: Int { 0 }
@@ -101,7 +101,7 @@ public final class I2CSerialPort: SerialPort {
   private func read(into buffer: UnsafeMutableRawBufferPointer, _ state: inout State) -> Result<Int, HardwareError> {
     let now = clock.now
     defer {
-      let next = state.failures > 0 ? now + ReceiverPollPace.rare : state.pace.next(after: now)
+      let next = state.failures > 0 ? now + ReceiverPollRate.rare : state.pollRate.next(after: now)
       state.arm(state.waiting > 0 ? now : next)
     }
     if state.waiting == 0 {
@@ -116,7 +116,7 @@ public final class I2CSerialPort: SerialPort {
         state.backlog = 0
         return .success(0)
       }
-      state.pace.bytesCame(at: now)
+      state.pollRate.bytesCame(at: now)
     }
     let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(min(state.waiting, longest)))
     if let error = read(Register.stream, into: bytes) { return failed(error, &state) }
@@ -151,7 +151,7 @@ public final class I2CSerialPort: SerialPort {
     while !rest.isEmpty {
       let count = try writeNow(rest)
       rest = rest.dropFirst(count)
-      if count == 0 { _ = poll(nil, 0, Int32(ReceiverPollPace.rare.inNanoseconds / 1_000_000)) }
+      if count == 0 { _ = poll(nil, 0, Int32(ReceiverPollRate.rare.inNanoseconds / 1_000_000)) }
     }
   }
 
@@ -166,8 +166,8 @@ public final class I2CSerialPort: SerialPort {
       let now = clock.now
       if let error = piece.withUnsafeBytes({ transfer($0) }) { return failed(error, &state) }
       state.failures = 0
-      state.pace.spoke(at: now)
-      if state.waiting == 0 { state.arm(state.pace.next(after: now)) }
+      state.pollRate.spoke(at: now)
+      if state.waiting == 0 { state.arm(state.pollRate.next(after: now)) }
       return .success(count)
     }
     return try result.get()

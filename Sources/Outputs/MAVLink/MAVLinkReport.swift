@@ -6,7 +6,8 @@ import NMEA
 
 /// The fused state as messages of MAVLink. A value is sent again only after it was measured again.
 struct MAVLinkReport {
-  private struct Pace {
+  /// Limits how often a message is sent.
+  private struct MessageRate {
     var next: MonotonicInstant?
     var measured: MonotonicInstant?
   }
@@ -40,7 +41,7 @@ struct MAVLinkReport {
   private static let week: Int64 = 604_800_000
 
   private let port: MAVLinkPort
-  private var paces: [MAVLinkMessage.Kind: Pace] = [:]
+  private var messageRates: [MAVLinkMessage.Kind: MessageRate] = [:]
   private var origin: GeodeticPosition?
   private var resetCount: UInt8 = 0
   private var lastPose: MonotonicInstant?
@@ -80,11 +81,11 @@ struct MAVLinkReport {
   private mutating func isDue(
     _ kind: MAVLinkMessage.Kind, every interval: Duration, measured: MonotonicInstant, at now: MonotonicInstant
   ) -> Bool {
-    let pace = paces[kind] ?? Pace()
-    if let next = pace.next, now < next { return false }
-    if measured == pace.measured { return false }
+    let rate = messageRates[kind] ?? MessageRate()
+    if let next = rate.next, now < next { return false }
+    if measured == rate.measured { return false }
     // The interval is slightly shorter, so that a state that comes slightly early is sent too.
-    paces[kind] = Pace(next: now + interval * 0.95, measured: measured)
+    messageRates[kind] = MessageRate(next: now + interval * 0.95, measured: measured)
     return true
   }
 

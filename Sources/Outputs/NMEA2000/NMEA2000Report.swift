@@ -5,12 +5,13 @@ import NMEA
 /// The fused state as messages of NMEA 2000. Each group has its own interval, the usual one of the standard, and a part
 /// is sent again only after it was measured again.
 struct NMEA2000Report {
-  private struct Pace {
+  /// Limits how often a message is sent.
+  private struct MessageRate {
     var next: MonotonicInstant?
     var measured: MonotonicInstant?
   }
 
-  private var paces: [NMEA2000Message.Group: Pace] = [:]
+  private var messageRates: [NMEA2000Message.Group: MessageRate] = [:]
   /// Connects the messages of one state.
   private var sequence: UInt8 = 0
 
@@ -33,11 +34,11 @@ struct NMEA2000Report {
   private mutating func isDue(
     _ group: NMEA2000Message.Group, every interval: Duration, measured: MonotonicInstant?, at now: MonotonicInstant
   ) -> Bool {
-    let pace = paces[group] ?? Pace()
-    if let next = pace.next, now < next { return false }
-    if let measured, measured == pace.measured { return false }
+    let rate = messageRates[group] ?? MessageRate()
+    if let next = rate.next, now < next { return false }
+    if let measured, measured == rate.measured { return false }
     // The interval is slightly shorter, so that a state that comes slightly early is sent too.
-    paces[group] = Pace(next: now + interval * 0.95, measured: measured)
+    messageRates[group] = MessageRate(next: now + interval * 0.95, measured: measured)
     return true
   }
 

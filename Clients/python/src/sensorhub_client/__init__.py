@@ -18,6 +18,7 @@ from .errors import (
 )
 from .models import (
     Air,
+    AllowedRequest,
     Attitude,
     Bill,
     Bills,
@@ -48,7 +49,6 @@ from .models import (
     Supply,
     Vector,
     Velocity,
-    Wish,
 )
 from .request import PARTS
 
@@ -58,6 +58,7 @@ __all__ = [
     "PARTS",
     "AccessDenied",
     "Air",
+    "AllowedRequest",
     "AsyncHold",
     "AsyncHub",
     "AsyncSubscription",
@@ -101,5 +102,4 @@ __all__ = [
     "Supply",
     "Vector",
     "Velocity",
-    "Wish",
 ]

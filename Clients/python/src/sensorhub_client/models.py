@@ -184,7 +184,7 @@ class Fix(Part):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class Wish(Record):
+class AllowedRequest(Record):
     """The request for fixes as an energy budget allows it."""
 
     every: float
@@ -217,7 +217,7 @@ class Schedule(Record):
     """``True`` for a fix of another client that is recent enough for ``max_age``; the receiver was not woken for it."""
     reckoned: bool | None = _optional()
     """``True`` for a position from dead reckoning that is still within the requested error."""
-    relaxed: Wish | None = _optional()
+    relaxed: AllowedRequest | None = _optional()
     """The request as the receiver's energy budget allows it; ``None`` if the budget allows all of it."""
     viewer: str | None = _optional()
     """The viewer that made the request, if several viewers share a stream."""

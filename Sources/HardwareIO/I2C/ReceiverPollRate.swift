@@ -4,7 +4,7 @@ import MonotonicTime
 ///
 /// The receiver reports in bursts. Close to the expected start of the next burst the questions are frequent, so that
 /// the arrival of its first byte is known to a few milliseconds. In the meantime they are rare.
-struct ReceiverPollPace: Equatable, Sendable {
+struct ReceiverPollRate: Equatable, Sendable {
   /// The interval while the period of the bursts is unknown.
   static let usual = Duration.milliseconds(20)
   /// The interval close to an expected burst, and after a command, whose answer comes at once.
@@ -36,13 +36,13 @@ struct ReceiverPollPace: Equatable, Sendable {
 
   /// The instant of the next question, if no bytes wait now.
   func next(after now: MonotonicInstant) -> MonotonicInstant {
-    if let spokeAt, now - spokeAt < ReceiverPollPace.answerTime { return now + ReceiverPollPace.frequent }
-    guard let period else { return now + ReceiverPollPace.usual }
-    let interval = min(max(period / 10, ReceiverPollPace.frequent), ReceiverPollPace.rare)
+    if let spokeAt, now - spokeAt < ReceiverPollRate.answerTime { return now + ReceiverPollRate.frequent }
+    guard let period else { return now + ReceiverPollRate.usual }
+    let interval = min(max(period / 10, ReceiverPollRate.frequent), ReceiverPollRate.rare)
     guard let burstBeganAt else { return now + interval }
     let expected = burstBeganAt + period
-    let early = burstBeganAt + (period - ReceiverPollPace.margin.early)
+    let early = burstBeganAt + (period - ReceiverPollRate.margin.early)
     if now < early { return min(now + interval, early) }
-    return now + (now < expected + ReceiverPollPace.margin.late ? ReceiverPollPace.frequent : interval)
+    return now + (now < expected + ReceiverPollRate.margin.late ? ReceiverPollRate.frequent : interval)
   }
 }
