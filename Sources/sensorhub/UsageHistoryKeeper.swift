@@ -78,7 +78,7 @@ final class UsageHistoryKeeper: Sendable {
     let lock: Int32?
     do throws(Files.Errno) {
       // The lock is on a file, not on the folder itself, which every user could open and lock.
-      lock = try folder.lock("books.lock")
+      lock = try folder.lock("power.lock")
     } catch {
       return
     }

@@ -195,7 +195,7 @@ final class OtherUsersTests {
     #expect(done.wait() == 0, "\(done.standardError)")
     #expect((try? Files.bytes(of: "\(folder)/victim")) == Array("secret".utf8))
     // A user who may read the folder must not be able to lock it for root.
-    for lock in ["\(calibrations)/lock", "\(folder)/state/books.lock"] where access(lock, F_OK) == 0 {
+    for lock in ["\(calibrations)/lock", "\(folder)/state/power.lock"] where access(lock, F_OK) == 0 {
       let locker = OtherUser.program(["--nonblock", lock, "true"], path: "/usr/bin/flock", readsAll: false)
       #expect(locker.wait() != 0)
     }

@@ -6,7 +6,7 @@ import Testing
 /// The energy accounts of devices across runs of the hub.
 @Suite(.timeLimit(.minutes(10)))
 final class UsageHistoriesTests {
-  private let temporary = TemporaryFolder("books")
+  private let temporary = TemporaryFolder("usage")
   private var folder: String { temporary.path }
 
   private func hub() -> HubProcess {
@@ -35,7 +35,7 @@ final class UsageHistoriesTests {
     }
     #expect(devices(["--bills"], of: first).contains("%  watch\n"))
     first.stop()
-    #expect(Files.names(in: folder) == ["books.lock", "power.json"])
+    #expect(Files.names(in: folder) == ["power.json", "power.lock"])
     let second = hub()
     #expect(second.devicesNow["gps"].wakes == 0)
     let text = devices(["--since", "day", "--explain"], of: second)
@@ -60,7 +60,7 @@ final class UsageHistoriesTests {
     #expect(
       hub.logs("\(folder)/power.json:1") && hub.logs(".damaged"))
     hub.stop()
-    #expect(Files.names(in: folder) == ["books.lock", "power.json", "power.json.damaged"])
+    #expect(Files.names(in: folder) == ["power.json", "power.json.damaged", "power.lock"])
     // A second damaged file does not replace the first.
     let first = try? Files.bytes(of: "\(folder)/power.json.damaged")
     HubProcess.write("second {", to: "\(folder)/power.json")
@@ -78,7 +78,7 @@ final class UsageHistoriesTests {
     #expect(hub.logs("\(folder)/power.json.damaged"))
     hub.stop()
     #expect(hub.program.standardError.split(separator: "\n").count { $0.contains(".damaged") } == 1)
-    #expect(Files.names(in: folder) == ["books.lock", "power.json", "power.json.damaged"])
+    #expect(Files.names(in: folder) == ["power.json", "power.json.damaged", "power.lock"])
     #expect((try? Files.bytes(of: "\(folder)/power.json.damaged").count) == 17 << 20)
   }
 
@@ -88,9 +88,9 @@ final class UsageHistoriesTests {
     #expect(second.logs("another hub stores its history in \(folder)"))
     #expect(!first.program.standardError.contains("another hub"))
     second.stop()
-    #expect(Files.names(in: folder) == ["books.lock"])
+    #expect(Files.names(in: folder) == ["power.lock"])
     first.stop()
-    #expect(Files.names(in: folder) == ["books.lock", "power.json"])
+    #expect(Files.names(in: folder) == ["power.json", "power.lock"])
     // When the first hub ends, the folder is free.
     let third = hub()
     third.stop()

@@ -247,7 +247,7 @@ import Testing
     let label = "[...document.querySelectorAll('.life')].find((row) => row.dataset.id === 'gps')?.lastChild.ariaLabel"
     let once = "/^gps: on for .* of the last 24 hours, once; last state: tracking$/"
     #expect(try browser.sees("\(once).test(\(label))"))
-    #expect(try browser.sees("element('books').innerText.includes('web 127.0.0.1')"))
+    #expect(try browser.sees("element('energy-log').innerText.includes('web 127.0.0.1')"))
     try browser.run("document.getElementById('pause').click()")
     #expect(hub.comesToRest())
     #expect(try browser.sees("\(label).endsWith(', once; last state: off')"))

@@ -70,7 +70,7 @@ struct Devices: ParsableCommand {
       if let corrections = device.corrections { write(corrections) }
       for condition in device.conditions ?? [] where condition.kind != "remark" { say("  trouble  \(condition.text)") }
       if let remark = device.remark { say("  warning  \(remark)") }
-      if bills { write(EnergyTable(device.bills.run, title: "bills", span: "since the hub started")) }
+      if bills { write(EnergyTable(device.bills.run, title: "energy", span: "since the hub started")) }
       switch since {
       case .day: write(EnergyTable(device.bills.day, title: "day", span: "in the last 24 hours"))
       case .week: write(EnergyTable(device.bills.week, title: "week", span: "in the last seven days"))

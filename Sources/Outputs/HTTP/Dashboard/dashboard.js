@@ -1656,7 +1656,7 @@ function drawPictures() {
   if (isOpen("hour")) drawTrends();
   if (isOpen("day")) {
     drawHistory();
-    showBooks();
+    showEnergyLog();
   }
 }
 
@@ -1694,13 +1694,13 @@ function drawTrends() {
 }
 
 /** Shows the energy of the last day for each client. */
-function showBooks() {
+function showEnergyLog() {
   const spent = new Map();
   for (const { status } of devices.values()) {
     for (const { payer, milliwattHours } of status.bills?.day ?? []) spent.set(payer, (spent.get(payer) ?? 0) + milliwattHours);
   }
   const lines = [...spent].filter(([, cost]) => cost >= 0.001).sort(([, one], [, other]) => other - one).slice(0, 10);
-  const list = $("books");
+  const list = $("energy-log");
   while (list.children.length > lines.length) list.lastElementChild.remove();
   lines.forEach(([payer, cost], index) => {
     if (!list.children[index]) list.append(made("li", "", made("span", "who"), made("span")));
@@ -1709,7 +1709,7 @@ function showBooks() {
     const text = energy(cost);
     if (what.textContent !== text) what.textContent = text;
   });
-  $("books-none").hidden = lines.length > 0;
+  $("energy-log-none").hidden = lines.length > 0;
 }
 
 /** Whether the track has a gap between two moments. */

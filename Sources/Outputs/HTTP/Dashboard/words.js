@@ -95,7 +95,7 @@ const tables = {
     "recordings.empty": "still empty", "recordings.writing": " · being written",
     "history.timeline": "Power of each device in the last 24 hours", "history.none": "{id}: nothing recorded in the last 24 hours",
     "history.label": "{id}: on for {time} of the last 24 hours, {times}; last state: {power}", "once": "once", "times": "{count} times",
-    "books": "Energy by client, today", "books.none": "No energy was used today.",
+    "energyLog": "Energy by client, today", "energyLog.none": "No energy was used today.",
     // Fences and the anchor.
     "fences": "Fences", "fence": "fence {name}", "fence.news": "fence {name}: {state}", "fence.inside": "inside",
     "fence.outside": "outside", "fence.unknown": "unknown", "fence.blind": "{name} blind", "fence.left": "{name} left",
@@ -221,7 +221,7 @@ const tables = {
     "history.timeline": "Versorgung jedes Geräts in den letzten 24 Stunden",
     "history.none": "{id}: nichts aufgezeichnet in den letzten 24 Stunden",
     "history.label": "{id}: an für {time} der letzten 24 Stunden, {times}; zuletzt {power}", "once": "einmal", "times": "{count}-mal",
-    "books": "Energie je Abnehmer, heute", "books.none": "Heute wurde nichts verbraucht.",
+    "energyLog": "Energie je Abnehmer, heute", "energyLog.none": "Heute wurde nichts verbraucht.",
     "fences": "Zäune", "fence": "Zaun {name}", "fence.news": "Zaun {name}: {state}", "fence.inside": "drinnen",
     "fence.outside": "draußen", "fence.unknown": "unbekannt", "fence.blind": "{name} blind", "fence.left": "{name} verlassen",
     "fence.entered": "betreten vor {time}", "fence.leftAgo": "verlassen vor {time}", "fence.blindFor": "blind seit {time}",
