@@ -295,10 +295,10 @@ struct ExportTests {
     let program = export([path, "--format", "gpx"])
     let count = times(program.standardOutput).count
     #expect((30..<130).contains(count), "\(count)")
-    #expect(program.standardError.contains("without an end: a hub is writing it, or it was cut"))
+    #expect(program.standardError.contains("incomplete: a hub is writing it, or it was cut"))
     let info = Program(["info", path])
     #expect(info.wait() == 0)
-    #expect(info.standardOutput.contains("without an end: a hub is writing it, or it was cut"))
+    #expect(info.standardOutput.contains("incomplete: a hub is writing it, or it was cut"))
     // The folder has no running hub.
     #expect(info.standardOutput.contains("export --format mcap writes a complete file"))
   }

@@ -140,7 +140,7 @@ struct Export: ParsableCommand {
     }
     for file in recordings.files {
       guard file.damage != nil else { continue }
-      Terminal.standardError("'\(file.path)' \(RecordingState.text(of: file))")
+      Terminal.standardError("'\(file.path)': \(RecordingState.text(of: file))")
     }
   }
 
@@ -199,7 +199,7 @@ struct Export: ParsableCommand {
     lonePoints.finish()
     guard lonePoints.count > 0 else { return }
     Terminal.standardError(
-      "\(lonePoints.count) of \(lonePoints.totalCount) points are alone between pauses, and no line connects them"
+      "points that are alone between pauses, and that no line connects: \(lonePoints.count) of \(lonePoints.totalCount)"
         + (format == .geojson ? "; the file leaves them out" : "")
         + "; to join scheduled fixes, give their interval in seconds with --every")
   }
