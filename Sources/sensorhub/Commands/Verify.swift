@@ -103,7 +103,10 @@ struct Verify: ParsableCommand {
       throw CommandError(
         .unavailable, "\(failed) of \(count) checks failed", nextStep: "sensorhub devices shows the reason")
     }
-    if !json { Terminal.standardOutput("all \(count) checks passed") }
+    guard !json else { return }
+    let unchecked = results.map { $0.checks.count { $0.passed == nil } }.reduce(0, +)
+    Terminal.standardOutput(
+      unchecked == 0 ? "all \(count) checks passed" : "\(count - unchecked) checks passed, \(unchecked) were not made")
   }
 
   private func verify(_ device: Device) throws -> DeviceVerification {
