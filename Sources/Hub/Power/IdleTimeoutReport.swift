@@ -28,10 +28,10 @@ public struct IdleTimeoutReport: Equatable, Sendable {
     if isLearned {
       lines.append(
         decision.ground == .nothingToSave
-          ? "lingers for \(usual.inSeconds.short) s: \(decision.reason)" : decision.reason)
+          ? "idle timeout \(usual.inSeconds.short) s: \(decision.reason)" : decision.reason)
     } else {
       lines.append(
-        "lingers for \(usual.inSeconds.short) s, as the board file sets; to let the hub learn the time, set linger: 'learned'"
+        "idle timeout \(usual.inSeconds.short) s, as the board file sets; to let the hub learn the time, set linger: 'learned'"
       )
       if decision.ground != .nothingToSave { lines.append("learned so far (\(decision.reason))") }
     }
