@@ -160,7 +160,7 @@ struct ReceiverPollRateTests {
     return pollRate.next(after: now) - now
   }
 
-  @Test func `the questions are rare between two bursts, and frequent where the next one is expected`() {
+  @Test func `the receiver is polled rarely between two bursts, and often when the next one is expected`() {
     var pollRate = ReceiverPollRate()
     #expect(next(pollRate, 0) == ReceiverPollRate.usual)
     pollRate.period = .seconds(1)

@@ -48,7 +48,7 @@ public final class I2CSerialPort: SerialPort {
   /// The size of the receiver's buffer. At the start, at most this number of old bytes is dropped.
   private static let longestBacklog = 4096
   /// How many transfers may fail in a row, for example because the receiver restarts, before the receiver counts as
-  /// lost. At the rate after a failure they take two seconds.
+  /// lost. With the pause after each failure, this number of transfers takes two seconds.
   static let mostFailures = 40
   /// The value of each register of a receiver that is not ready, and of padding.
   private static let padding: UInt8 = 0xFF
