@@ -386,6 +386,7 @@ public struct NavigationFilter: Sendable {
   /// Continues the navigation from a solution.
   mutating func begin(_ solution: NavigationSolution) {
     self.solution = solution
+    disagreement = nil
     time = solution.time
     alignedAt = solution.time
     sinceConstraint = 0
