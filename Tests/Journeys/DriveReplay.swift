@@ -200,8 +200,7 @@ public struct DriveReplay {
         verticalSigmaMetresPerSecond: 2 * DriveReplay.velocitySigma))
     guard let state = fuser.apply(.epoch(receiver, epoch), at: now) else { return }
     present = state
-    let radius = state.position?.value.horizontalSigmaMetres.map { Confidence.radial * $0 }
-    for effect in plan.receive(fix: epoch.at, radiusMetres: radius, isHeldByOthers: false, at: now) {
+    for effect in plan.receive(fix: epoch.at, radiusMetres: state.radiusMetres, isHeldByOthers: false, at: now) {
       switch effect {
       case .keep:
         kept = state

@@ -30,7 +30,7 @@ public struct RequestedFix: Sendable {
 extension FusedState {
   /// The radius that contains the true position with a probability of 95 %, metres. A fix that disagrees with dead
   /// reckoning is inside it.
-  var radiusMetres: Double? {
+  package var radiusMetres: Double? {
     position?.value.horizontalSigmaMetres.map { max(Confidence.radial * $0, disagreementMetres ?? 0) }
   }
 
