@@ -168,6 +168,20 @@ public struct FusedState: Sendable {
     }
   }
 
+  /// The comparison of dead reckoning with the fix that ended it.
+  public struct ReckoningCheck: Equatable, Sendable {
+    /// When the position of the fix was measured.
+    public var at: MonotonicInstant
+    /// The distance of the fix from the predicted position, as a multiple of the expected one (root mean square). With
+    /// correct sigmas, the mean of its square is 1.
+    public var ratio: Double
+
+    public init(at: MonotonicInstant, ratio: Double) {
+      self.at = at
+      self.ratio = ratio
+    }
+  }
+
   /// The measurements of a barometer, and of the sensors in its package.
   public struct Air: Equatable, Sendable {
     public var pressurePascals: Double
@@ -210,6 +224,8 @@ public struct FusedState: Sendable {
   /// The horizontal distance of the latest fix from the solution, if it is further away than their sigmas explain; `nil`
   /// if they agree. The stated sigma of the position is then too small.
   public var disagreementMetres: Double?
+  /// How well dead reckoning predicted the fix that ended it last; `nil` if it has not been needed yet.
+  public var reckoningCheck: ReckoningCheck?
   /// When the last subscriber left; `nil` unless asleep.
   public var asleepSince: MonotonicInstant?
   public var position: Dated<Position>?

@@ -193,6 +193,9 @@ public struct StateEstimator: Sendable {
       isNavigating
       ? filter.contradiction.map { FusedState.Refusal(since: instant($0.since), metres: $0.metres) } : nil
     state.disagreementMetres = isNavigating ? filter.disagreement : nil
+    state.reckoningCheck = filter.reckoningCheck.map {
+      FusedState.ReckoningCheck(at: instant($0.time), ratio: $0.ratio)
+    }
     reportPosition(at: now)
     reportHeight(at: now)
     reportAttitude(at: now)

@@ -11,6 +11,8 @@ struct JumpTests {
     var refusals: [Double?] = [nil]
     var modes: [FusedState.Mode] = [.none]
     var repetitions = [false]
+    var disagreements: [Double?] = [nil]
+    var checks: [(time: Double, ratio: Double)?] = [nil]
   }
 
   /// Drives with a fix each second, modified by `change`. If it returns `nil`, the fix is skipped.
@@ -33,6 +35,8 @@ struct JumpTests {
       drive.refusals.append(filter.contradiction?.metres)
       drive.modes.append(filter.mode)
       drive.repetitions.append(filter.isRepetition)
+      drive.disagreements.append(filter.disagreement)
+      drive.checks.append(filter.reckoningCheck)
     }
     return drive
   }
@@ -79,6 +83,25 @@ struct JumpTests {
       #expect(tunnel.refusals[120] == nil && tunnel.modes[120] == .fused)
       #expect(tunnel.errors[120] < 10 && tunnel.errors[130] < 10)
     }
+  }
+
+  @Test(arguments: 1...5 as ClosedRange<UInt64>)
+  func `a fix that ends dead reckoning is compared with the prediction, once`(seed: UInt64) throws {
+    let tunnel = drive(seed: seed, seconds: 130) { fix, second in (60..<120).contains(second) ? nil : fix }
+    #expect(tunnel.checks[119] == nil)
+    let check = try #require(tunnel.checks[120])
+    // The prediction and its sigma are correct. A ratio of 3 has a probability of 0.01 %.
+    #expect(check.ratio > 0 && check.ratio < 3)
+    #expect(tunnel.checks[130]?.time == check.time)
+  }
+
+  @Test func `a fix that disagrees says by how much, until fixes agree or the solution has restarted`() throws {
+    let jump = drive(seed: 3, seconds: 140) { fix, second in second == 60 ? displaced(fix) : fix }
+    #expect(jump.disagreements[59] == nil && jump.disagreements[61] == nil)
+    #expect(abs(try #require(jump.disagreements[60]) - 500) < 20)
+    let insisting = drive(seed: 3, seconds: 140) { fix, second in second < 60 ? fix : displaced(fix) }
+    #expect(abs(try #require(insisting.disagreements[110]) - 500) < 200)
+    #expect(insisting.disagreements[125] == nil)
   }
 
   @Test func `a receiver that keeps reporting another place is believed after a minute, with RTK much sooner`() {

@@ -86,6 +86,47 @@ struct ErrorBoundTests {
     #expect(abs(certain.sigmaMetres - 3) < 1e-9 && Self.seconds(25, certain) > 1)
   }
 
+  @Test func `dead reckoning that was worse than its sigma gets shorter intervals, until it has been good again`() {
+    var bound = ErrorBound(metres: 25, within: .seconds(60))
+    var second = 0.0
+    // Returns the interval after a fix that was further from the predicted position than the sigma says.
+    func interval(ratio: Double?) -> Double {
+      second += 100
+      var estimate = Self.estimate(
+        .reckoning(sigmaMetresPerSecond: 0.1, inclinationSigmaRadians: 0.005), at: second)
+      estimate.check = ratio.map { FusedState.ReckoningCheck(at: Self.at(second), ratio: $0) }
+      bound.receive(estimate, at: Self.at(second))
+      return bound.interval.inSeconds
+    }
+    let usual = interval(ratio: nil)
+    // Small errors prove nothing.
+    for _ in 0..<5 { #expect(interval(ratio: 0.3) == usual) }
+    for _ in 0..<30 { _ = interval(ratio: 3) }
+    // The sigma, which grows mainly with the square of time, counts three times.
+    let doubted = interval(ratio: 3)
+    #expect((usual / 3...usual / 1.7).contains(doubted), "\(doubted) s, \(usual) s")
+    // One lost solution or one jump of the receiver is no reason to keep it on.
+    for _ in 0..<50 { _ = interval(ratio: 1) }
+    #expect(interval(ratio: 1000) > usual / 2)
+    for _ in 0..<50 { _ = interval(ratio: 1) }
+    #expect(abs(interval(ratio: 1) - usual) < 0.05 * usual)
+  }
+
+  @Test func `the comparison of dead reckoning with one fix counts once, also for its present sigma`() {
+    let carrier = ErrorBound.Carrier.reckoning(sigmaMetresPerSecond: 0.1, inclinationSigmaRadians: 0.005)
+    // Returns the time until the next fix, seen two seconds after the last of some fixes with the same comparison.
+    func seconds(ratio: Double, fixes: Int) -> Double {
+      var bound = ErrorBound(metres: 25, within: .seconds(60))
+      var estimate = Self.estimate(carrier)
+      estimate.check = FusedState.ReckoningCheck(at: Self.at(0), ratio: ratio)
+      for _ in 0..<fixes { bound.receive(estimate, at: Self.at(0)) }
+      _ = bound.review(Self.estimate(carrier, sigma: 5, at: 2), lead: .seconds(5), at: Self.at(2))
+      return bound.interval.inSeconds
+    }
+    #expect(seconds(ratio: 5, fixes: 1) == seconds(ratio: 5, fixes: 10))
+    #expect(seconds(ratio: 5, fixes: 1) < seconds(ratio: 1, fixes: 1))
+  }
+
   @Test func `a board that was fast may be fast again, until that is long ago`() {
     var bound = ErrorBound(metres: 100, within: .seconds(60))
     func standing(_ seconds: Double) -> Double {

@@ -42,6 +42,16 @@ struct SimulatedJourneyTests {
     #expect(wide.errors.share(within: 100) >= 0.95 && wide.onShare < narrow.onShare / 1.5)
   }
 
+  @Test(arguments: [25.0, 100])
+  func `a board whose dead reckoning is worse than it says keeps within the bound, and its receiver is on for longer`(
+    bound: Double
+  ) {
+    let honest = SimulatedJourney.fifty(.city, hasReckoning: true, bound: bound)
+    let overconfident = SimulatedJourney.fifty(.city, hasReckoning: true, errorRatio: 4, bound: bound)
+    #expect(overconfident.errors.share(within: bound) >= 0.95, "\(overconfident.errors.share(within: bound))")
+    #expect(overconfident.onShare > honest.onShare && overconfident.onShare < 0.8)
+  }
+
   @Test func `without dead reckoning, a moving board keeps its receiver on`() {
     let journeys = SimulatedJourney.fifty(.city, hasReckoning: false)
     #expect(journeys.errors.share(within: 25) >= 0.95 && journeys.onShare > 0.5)

@@ -6,8 +6,8 @@ import TestSupport
 
 /// A journey with known truth and a receiver that a schedule wakes, in steps of a tenth of a second.
 ///
-/// It simulates only what the decision needs: the truth, dead reckoning with errors that match its sigmas, and starts
-/// that take time.
+/// It simulates only what the decision needs: the truth, dead reckoning with errors that match its sigmas or exceed
+/// them, and starts that take time.
 public struct SimulatedJourney {
   public enum Kind: CaseIterable, Sendable {
     /// The vehicle stops at lights, sets off again, and turns.
@@ -32,6 +32,8 @@ public struct SimulatedJourney {
 
   let kind: Kind
   let hasReckoning: Bool
+  /// The errors of dead reckoning as a multiple of its sigmas.
+  let errorRatio: Double
   private var random: SeededRandom
   private var speed = 0.0
   private var standingSince: Double? = 0
@@ -39,17 +41,18 @@ public struct SimulatedJourney {
   private var driveEnd = 0.0
   private var target = 0.0
 
-  public init(_ kind: Kind, hasReckoning: Bool, _ random: SeededRandom) {
-    (self.kind, self.hasReckoning, self.random) = (kind, hasReckoning, random)
+  public init(_ kind: Kind, hasReckoning: Bool, errorRatio: Double = 1, _ random: SeededRandom) {
+    (self.kind, self.hasReckoning, self.errorRatio, self.random) = (kind, hasReckoning, errorRatio, random)
   }
 
   /// The outcome of fifty journeys of an hour.
   public static func fifty(
-    _ kind: Kind, hasReckoning: Bool, bound: Double = 25, _ times: FixTimes = .bounded
+    _ kind: Kind, hasReckoning: Bool, errorRatio: Double = 1, bound: Double = 25, _ times: FixTimes = .bounded
   ) -> JourneyOutcome {
     JourneyOutcome(
       (0..<50).map { number in
-        var journey = SimulatedJourney(kind, hasReckoning: hasReckoning, SeededRandom(seed: UInt64(number)))
+        let random = SeededRandom(seed: UInt64(number))
+        var journey = SimulatedJourney(kind, hasReckoning: hasReckoning, errorRatio: errorRatio, random)
         return journey.run(bound: bound, times)
       })
   }
@@ -122,19 +125,30 @@ public struct SimulatedJourney {
       if onSince != nil { outcome.onTime += 1 }
       if let since = onSince, now - since >= takes, !isInTunnel(now) {
         outcome.fixCount += 1
+        let fixError = SIMD2(normal(Self.fixSigma), normal(Self.fixSigma))
+        var check: FusedState.ReckoningCheck?
+        if carrier == .reckoning, fixAt > 0 {
+          let stated = self.estimate(sigma, carrier, after: now - fixAt, at: at(now)).sigmaMetres
+          let variance = 2 * (stated * stated + Self.fixSigma * Self.fixSigma)
+          let offset = error - fixError
+          check = FusedState.ReckoningCheck(at: at(now), ratio: ((offset * offset).sum() / variance).squareRoot())
+        }
         (onSince, fixAt, sigma) = (nil, now, Self.fixSigma)
-        error = SIMD2(normal(sigma), normal(sigma))
+        error = fixError
         errorOfLastFix = error
-        velocityError = SIMD2(normal(Self.velocitySigma), normal(Self.velocitySigma))
-        let tilt = 9.81 * Self.inclinationSigma
+        let velocity = errorRatio * Self.velocitySigma
+        velocityError = SIMD2(normal(velocity), normal(velocity))
+        let tilt = errorRatio * 9.81 * Self.inclinationSigma
         accelerationError = SIMD2(normal(tilt), normal(tilt))
         carrier = self.carrier(at: now)
-        decision.receive(estimate(nil, sigma, carrier, after: 0, at: at(now)), at: at(now))
+        var estimate = estimate(sigma, carrier, after: 0, at: at(now))
+        estimate.check = check
+        decision.receive(estimate, at: at(now))
         // Without a decision there is no motion sensor to wait for, and dead reckoning continues all the time.
         if interval != nil, carrier == .stillness, hasReckoning, kind != .parked { carrier = .reckoning }
         due = now + (interval ?? decision.interval.inSeconds)
       } else if carrier == .reckoning, onSince == nil, interval == nil, steps.isMultiple(of: 10) {
-        let estimate = estimate(decision, sigma, carrier, after: now - fixAt, at: at(now))
+        let estimate = estimate(sigma, carrier, after: now - fixAt, at: at(now))
         if decision.review(estimate, lead: .seconds(Self.maximumLead), at: at(now)) {
           due = now + decision.interval.inSeconds
         }
@@ -152,9 +166,9 @@ public struct SimulatedJourney {
     return outcome
   }
 
-  /// The estimate at this time after a fix.
+  /// The estimate at this time after a fix of some sigma.
   private func estimate(
-    _ decision: ErrorBound?, _ sigma: Double, _ carrier: Carrier, after seconds: Double, at now: MonotonicInstant
+    _ sigma: Double, _ carrier: Carrier, after seconds: Double, at now: MonotonicInstant
   ) -> ErrorBound.Estimate {
     func reckoning(_ seconds: Double) -> ErrorBound.Carrier {
       .reckoning(
@@ -169,7 +183,8 @@ public struct SimulatedJourney {
       }
     let first = ErrorBound.Estimate(
       sigmaMetres: sigma, carrier: hasReckoning ? reckoning(0) : .nothing, speedMetresPerSecond: speed, at: now)
-    let grown = decision.map { $0.growth(of: first).sigma(after: seconds) } ?? sigma
+    // A new decision has learnt nothing about dead reckoning, so this is the sigma that the filter states.
+    let grown = ErrorBound(metres: 1, within: .zero).growth(of: first).sigma(after: seconds)
     return ErrorBound.Estimate(sigmaMetres: grown, carrier: present, speedMetresPerSecond: speed, at: now)
   }
 }

@@ -26,7 +26,10 @@ struct ErrorBenchmark {
     var errors: [JourneyOutcome.Errors] { [bounded.errors, fixed.errors, fixed.errorsOfLastFix] }
   }
 
-  private static let replays = 5
+  /// A replay has few sleeps, and one bad one is 1 % of its time, so fewer replays give figures by chance.
+  private static let replays = 20
+  /// Dead reckoning with errors of four times its sigmas.
+  private static let poorRatio = 4.0
 
   func run() {
     let lines = simulated + recorded
@@ -44,9 +47,16 @@ struct ErrorBenchmark {
       ("parked", .parked, true, 25), ("errands", .errands, true, 25), ("city, receiver only", .city, false, 25),
       ("city", .city, true, 100),
     ]
-    return kinds.map { name, kind, hasReckoning, bound in
+    let lines = kinds.map { name, kind, hasReckoning, bound in
       Line(name, bound: bound) { SimulatedJourney.fifty(kind, hasReckoning: hasReckoning, bound: bound, $0) }
     }
+    let ratio = ErrorBenchmark.poorRatio
+    let poor = [25.0, 100].map { bound in
+      Line("city, poor IMU", bound: bound) {
+        SimulatedJourney.fifty(.city, hasReckoning: true, errorRatio: ratio, bound: bound, $0)
+      }
+    }
+    return lines + poor
   }
 
   private var recorded: [Line] {
@@ -54,7 +64,8 @@ struct ErrorBenchmark {
       print("\(drive) has no drive")
       return []
     }
-    return [(true, 25.0), (false, 25), (true, 50)].map { isVehicle, bound in
+    let cases = [true, false].flatMap { isVehicle in [10.0, 25, 50, 100].map { (isVehicle, $0) } }
+    return cases.map { isVehicle, bound in
       Line(isVehicle ? "recorded drive" : "recorded drive, no motion stated", bound: bound) { times in
         DriveReplay.outcome(of: drive, bound: bound, isVehicle: isVehicle, times, replays: ErrorBenchmark.replays)
           ?? JourneyOutcome()

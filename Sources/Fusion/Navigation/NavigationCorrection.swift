@@ -18,7 +18,12 @@ extension NavigationFilter {
     let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
     // The limit for a single fix does not depend on the number of consistent fixes.
     let single = configuration.positionObservation(fix, now)
-    latestInnovation = (single.innovation, now.covariance.pp.diagonal + single.variance)
+    let variance = now.covariance.pp.diagonal + single.variance
+    latestInnovation = (single.innovation, variance)
+    if sinceLast > NavigationFilter.aidedSeconds {
+      let ratio = JumpRule.horizontal(single.innovation) / (variance.x + variance.y).squareRoot()
+      reckoningCheck = (fix.time, ratio)
+    }
     let taken = configuration.positionObservation(fix, now, repetition: repetition)
     let surprise = now.surprise(single)
     disagreement = surprise > NavigationFilter.gate ? JumpRule.horizontal(single.innovation) : nil

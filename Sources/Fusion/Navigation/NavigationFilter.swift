@@ -13,7 +13,7 @@ public struct NavigationFilter: Sendable {
   /// The 99.9 % quantile of chi-square with three degrees of freedom.
   static let gate = 16.27
   /// The age of the last accepted fix, in seconds, from which the filter is dead reckoning.
-  private static let aidedSeconds = 2.5
+  static let aidedSeconds = 2.5
   private static let longestPause = 1.0
   private static let constraintSeconds = 0.1
   private static let longestQueue = 16
@@ -96,6 +96,9 @@ public struct NavigationFilter: Sendable {
   /// The horizontal distance of the latest fix from the solution, in metres, if it is further away than their sigmas
   /// explain; `nil` if they agree. One of the two is wrong.
   public internal(set) var disagreement: Double?
+  /// The time of the last fix that ended dead reckoning, and its horizontal distance from the solution as a multiple of
+  /// the expected one (root mean square).
+  public internal(set) var reckoningCheck: (time: Double, ratio: Double)?
 
   /// The difference of the latest fix's position from the expected one, and its expected variance.
   var latestInnovation: (value: SIMD3<Double>, variance: SIMD3<Double>)?

@@ -9,6 +9,9 @@ import MonotonicTime
 ///
 /// `FixPlanner` wakes the receiver earlier, by its usual start time. The time until the next fix depends on the
 /// knowledge in the meantime: a motion sensor without motion, dead reckoning, or only the last speed.
+///
+/// Dead reckoning may be worse than its sigma says, for example if the sensor is not mounted rigidly. Each fix after a
+/// sleep shows how much worse, and the next intervals are shorter (`ReckoningScale`).
 package struct ErrorBound: Sendable {
   /// The assumed acceleration, that of a car in a city, m/s².
   static let usualAcceleration = 1.5
@@ -44,6 +47,8 @@ package struct ErrorBound: Sendable {
     /// The speed over ground; `nil` if unknown.
     package var speedMetresPerSecond: Double?
     package var at: MonotonicInstant
+    /// How well dead reckoning predicted the fix that ended it last; `nil` if unknown.
+    package var check: FusedState.ReckoningCheck?
 
     package init(sigmaMetres: Double, carrier: Carrier, speedMetresPerSecond: Double?, at: MonotonicInstant) {
       self.sigmaMetres = sigmaMetres
@@ -60,6 +65,8 @@ package struct ErrorBound: Sendable {
   private var speeds: [(metresPerSecond: Double, at: MonotonicInstant)] = []
   /// The time from the last decision until the next fix is needed.
   package private(set) var interval = ErrorBound.leastInterval
+  /// The ratio of the true errors of dead reckoning to its sigmas.
+  private var scale = ReckoningScale()
   /// Whether the interval relies on a motion sensor that detects nothing.
   private var isStill = false
   /// When the next fix is needed; `nil` before the first.
@@ -86,6 +93,7 @@ package struct ErrorBound: Sendable {
   ///   not degraded
   package mutating func receive(_ estimate: Estimate?, degradedMetres: Double? = nil, at now: MonotonicInstant) {
     if let speed = estimate?.speedMetresPerSecond { note(speed, at: now) }
+    if let check = estimate?.check { scale.learn(check) }
     interval = estimate.map { time(of: $0, degradedMetres: degradedMetres, at: now) } ?? ErrorBound.leastInterval
     isStill = estimate?.carrier == .stillness
     dueAt = now + interval
@@ -97,6 +105,9 @@ package struct ErrorBound: Sendable {
   /// - Returns: whether the next fix is due at another time
   package mutating func review(_ estimate: Estimate, lead: Duration, at now: MonotonicInstant) -> Bool {
     guard let dueAt, now + lead + ErrorBound.leastInterval < dueAt else { return false }
+    // The sigma has grown by dead reckoning since the fix.
+    var estimate = estimate
+    estimate.sigmaMetres *= scale.factor
     let next = max(time(of: estimate, at: now), lead + ErrorBound.leastInterval)
     let planned = dueAt - now
     guard abs((next - planned).inSeconds) > max(1, ErrorBound.tolerance * planned.inSeconds) else { return false }
@@ -111,8 +122,8 @@ package struct ErrorBound: Sendable {
     case .stillness: return .still(sigmaMetres: estimate.sigmaMetres)
     case .reckoning(let velocity, let inclination):
       return SigmaGrowth(
-        sigmaMetres: estimate.sigmaMetres, metresPerSecond: velocity,
-        metresPerSecondSquared: max(ErrorBound.leastReckonedAcceleration, 9.81 * inclination))
+        sigmaMetres: estimate.sigmaMetres, metresPerSecond: scale.factor * velocity,
+        metresPerSecondSquared: scale.factor * max(ErrorBound.leastReckonedAcceleration, 9.81 * inclination))
     case .nothing:
       let most = max(ErrorBound.leastSpeed, 1.25 * (speeds.first?.metresPerSecond ?? 0))
       return SigmaGrowth(
@@ -162,5 +173,6 @@ extension ErrorBound.Estimate {
     self.init(
       sigmaMetres: radius / Confidence.radial, carrier: carrier, speedMetresPerSecond: motion?.speedMetresPerSecond,
       at: position.at)
+    check = state.reckoningCheck
   }
 }
