@@ -90,7 +90,7 @@ struct JumpTests {
     let tunnel = drive(seed: seed, seconds: 130) { fix, second in (60..<120).contains(second) ? nil : fix }
     #expect(tunnel.checks[119] == nil)
     let check = try #require(tunnel.checks[120])
-    // The prediction and its sigma are correct. A ratio of 3 has a probability of 0.01 %.
+    // The prediction and its sigma are correct. A ratio above 3 has a probability of 0.3 % at most.
     #expect(check.ratio > 0 && check.ratio < 3)
     #expect(tunnel.checks[130]?.time == check.time)
   }

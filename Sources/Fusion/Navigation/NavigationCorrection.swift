@@ -20,7 +20,7 @@ extension NavigationFilter {
     let single = configuration.positionObservation(fix, now)
     let variance = now.covariance.pp.diagonal + single.variance
     latestInnovation = (single.innovation, variance)
-    if sinceLast > NavigationFilter.aidedSeconds {
+    if sinceLast.isFinite, sinceLast > NavigationFilter.aidedSeconds {
       let ratio = JumpRule.horizontal(single.innovation) / (variance.x + variance.y).squareRoot()
       reckoningCheck = (fix.time, ratio)
     }
