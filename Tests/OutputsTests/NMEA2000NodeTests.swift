@@ -113,7 +113,7 @@ struct NMEA2000NodeTests {
     let minute = Self.end + NMEA2000Node.searchInterval
     #expect(node.askForAddresses(at: minute) == nil, "the report comes first")
     _ = node.elapse(to: Self.end + .milliseconds(153))
-    #expect(node.askForAddresses(at: minute - .milliseconds(1)) == nil)
+    #expect(node.askForAddresses(at: minute.advanced(by: .milliseconds(-1))) == nil)
     let request = node.askForAddresses(at: minute)
     let frames = request.map { $0.frames(from: node.address, sequence: 0) } ?? []
     #expect(frames == [CANFrame(identifier: 0x18EA_FFFE, bytes: [0x00, 0xEE, 0x00])])
