@@ -64,7 +64,8 @@ struct ErrorBenchmark {
       print("\(drive) has no drive")
       return []
     }
-    let cases = [true, false].flatMap { isVehicle in [10.0, 25, 50, 100].map { (isVehicle, $0) } }
+    let bounds = [10.0, 25, 50, 100]
+    let cases: [(isVehicle: Bool, bound: Double)] = bounds.map { (true, $0) } + bounds.map { (false, $0) }
     return cases.map { isVehicle, bound in
       Line(isVehicle ? "recorded drive" : "recorded drive, no motion stated", bound: bound) { times in
         DriveReplay.outcome(of: drive, bound: bound, isVehicle: isVehicle, times, replays: ErrorBenchmark.replays)
