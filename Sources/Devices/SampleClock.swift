@@ -24,7 +24,8 @@ struct SampleClock: Sendable {
   /// Starts over after samples were lost.
   mutating func reset() { last = nil }
 
-  /// The time of the first of `count` samples, the newest of which became ready at `edge`, and the period between them.
+  /// Returns the time of the first of `count` samples and the period between them. The newest sample became ready at
+  /// `edge`.
   mutating func stamp(_ count: Int, edge: MonotonicInstant) -> (first: Int64, period: Double) {
     let newest = Double(edge.nanoseconds)
     if let before = last {
@@ -38,7 +39,7 @@ struct SampleClock: Sendable {
     return (Int64(newest - period * Double(count - 1)), period)
   }
 
-  /// The time of the first of `count` samples that were read at `readAt`, and the period between them.
+  /// Returns the time of the first of `count` samples and the period between them. The samples were read at `readAt`.
   mutating func stamp(_ count: Int, readAt: MonotonicInstant) -> (first: Int64, period: Double) {
     let now = Double(readAt.nanoseconds)
     // The latest sample in the FIFO is half a period old on average.

@@ -63,7 +63,8 @@ struct BMI088Accelerometer {
   /// - Throws: `.busy` if a kernel driver uses one of the two addresses and the other address has no accelerometer; or
   ///   the error of the bus
   static func find(beside gyroscope: I2CRegisters, capacity: Int) throws(HardwareError) -> I2CRegisters? {
-    // Boards tie both address pins the same way, so that two BMI088 can share a bus.
+    // On most boards, both chips have their address pin at the same level. Try that address first, because two BMI088
+    // may share the bus.
     let addresses: [UInt8] = gyroscope.address == 0x68 ? [0x18, 0x19] : [0x19, 0x18]
     var taken: HardwareError?
     for address in addresses {
@@ -84,8 +85,8 @@ struct BMI088Accelerometer {
     return nil
   }
 
-  /// Puts the chip to sleep. The chip is switched off first and suspended second: a suspended chip needs time between
-  /// two writes, and this function cannot wait.
+  /// Puts the chip to sleep. It switches the sensor off before it suspends the chip, because a suspended chip needs
+  /// time between two writes, and this function cannot wait.
   static func sleep(_ registers: I2CRegisters) throws(HardwareError) {
     try registers.write(BMI088AccelerometerRegister.off, to: BMI088AccelerometerRegister.powerControl)
     try registers.write(BMI088AccelerometerRegister.suspended, to: BMI088AccelerometerRegister.powerConfiguration)

@@ -54,7 +54,7 @@ final class BMI088Driver: InertialDriver {
     do throws(HardwareError) {
       try gyroscope.write(BMI088GyroscopeRegister.reset, to: BMI088GyroscopeRegister.softReset)
     } catch .noAcknowledge {
-      // The gyroscope was reset before it could acknowledge the command.
+      // The error is expected: the gyroscope may reset before it can acknowledge the command.
     }
     connection.pause(.milliseconds(30))
     try gyroscope.write(configuration.gyroscopeRange.bmi088Bits, to: BMI088GyroscopeRegister.range)
@@ -64,7 +64,7 @@ final class BMI088Driver: InertialDriver {
       try gyroscope.write(BMI088GyroscopeRegister.dataReadyOnInterrupt3, to: BMI088GyroscopeRegister.interruptMap)
       try gyroscope.write(BMI088GyroscopeRegister.dataReady, to: BMI088GyroscopeRegister.interruptControl)
     }
-    // This covers the start-up time of the gyroscope and the settling time of its filters.
+    // This pause covers the start-up time of the gyroscope and the settling time of its filters.
     connection.pause(.milliseconds(80))
     try restartFIFOs()
   }
@@ -94,7 +94,7 @@ final class BMI088Driver: InertialDriver {
     case .misread: return try startOver(.misread, &batch)
     }
     join(into: &batch)
-    // The accelerometer has stopped sending.
+    // This number of samples waits only if the accelerometer has stopped sending.
     if waiting.count > IMUBatch.capacity { return try startOver(.misread, &batch) }
     guard batch.count > 0 else { return }
     sampleCount += batch.count
@@ -108,7 +108,7 @@ final class BMI088Driver: InertialDriver {
     try? accelerometer?.sleep()
   }
 
-  /// Whether a gyroscope belongs to a BMI088: whether a BMI088 accelerometer is on the same bus.
+  /// Returns whether a BMI088 accelerometer is on the bus of a gyroscope, so that the gyroscope belongs to a BMI088.
   static func isWhole(_ gyroscope: I2CRegisters) throws(HardwareError) -> Bool {
     guard try gyroscope.read(BMI088GyroscopeRegister.chipID) == BMI088GyroscopeRegister.identity else { return false }
     do throws(HardwareError) {
@@ -131,7 +131,7 @@ final class BMI088Driver: InertialDriver {
     accelerometer = BMI088Accelerometer(registers, rate, configuration.accelerometerRange)
   }
 
-  /// Takes samples from the gyroscope's FIFO, adds timestamps, and queues them.
+  /// Reads samples from the gyroscope's FIFO, gives them timestamps, and queues them.
   ///
   /// - Parameter left: the number of samples that remain in the FIFO for lack of room
   private func takeRates(_ count: Int, left: Int) throws(HardwareError) {

@@ -117,8 +117,8 @@ final class BNO055Driver: InertialDriver {
       batch.followsGap = true
       return
     }
-    // A controller that hangs repeats its values forever. Two real samples with the same bits are possible; dropping
-    // one does no harm.
+    // A controller that hangs repeats its values forever, so drop equal readings. Two real samples with the same bits
+    // are possible, but dropping one of them does no harm.
     if reading == last || reading.isEmpty { return }
     last = reading
     due = max(due + rate.period, now)
@@ -263,7 +263,7 @@ final class BNO055Driver: InertialDriver {
 }
 
 extension HardwareError {
-  /// Whether the error may be a transfer that the bus damaged.
+  /// Whether a transfer that the bus damaged may have caused the error.
   fileprivate var isPassing: Bool {
     switch self {
     case .noAcknowledge, .arbitrationLost, .timedOut, .system: true

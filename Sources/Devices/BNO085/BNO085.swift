@@ -5,9 +5,9 @@ import HardwareIO
 ///
 /// Pitfalls:
 ///
-/// - There are no registers and no repeated start.
-/// - A BNO085 without output may stretch the clock of a read until it has some (1.2.2.2).
-/// - A waiting interrupt costs the chip computing time (1.2.4.1), and a BNO080 then resets itself.
+/// - The chip has no registers, and does not support a repeated start.
+/// - A BNO085 without output may stretch the clock of a read until it has output (1.2.2.2).
+/// - While an interrupt waits for the host, the chip has less time to compute (1.2.4.1), and a BNO080 resets itself.
 /// - A Raspberry Pi's controller loses bits after a stretched clock: the first byte of a cargo often arrives without
 ///   its highest bit.
 /// - A raw report is empty unless its sensor is enabled as well. Its values have no unit.

@@ -111,9 +111,9 @@ final class BNO085Driver: InertialDriver {
     if !hasMore { try flush() }
     (isEmptied, hasMore) = (false, false)
     var flushesLeft = 2
-    // The number of further answers without measurements that are accepted, consecutive or not.
+    // The driver accepts this number of further answers without measurements, consecutive or not.
     var patience = 4
-    // A full FIFO has fewer packets. The limit ends the reading of a chip that sends packets without end.
+    // A full FIFO has fewer packets. The limit stops the loop if a chip sends packets without end.
     var packetsLeft = 64
     while flushesLeft > 0, patience > 0, packetsLeft > 0 {
       packetsLeft -= 1
@@ -392,8 +392,8 @@ final class BNO085Driver: InertialDriver {
     if contents.strayCount > 0 { return true }
     guard let last = gyroscope.at else { return false }
     if contents.first.sequence != gyroscope.sequence &+ 1 { return true }
-    // The sequence numbers cannot show a loss of 256 reports. The time can: the interrupt came after `quietUntil`, so
-    // this is the shortest possible time since the last report.
+    // The sequence numbers cannot show a loss of exactly 256 reports, but the time can. The interrupt came after
+    // `quietUntil`, so `silence` is the shortest possible time since the last report.
     let silence =
       quietUntil.nanoseconds + Int64(contents.first.ticks) * BNO085Driver.nanosecondsPerTick - last.nanoseconds
     return Double(silence) > 128 * sampleClock.period

@@ -45,7 +45,7 @@ enum BMP280Register {
   static let nothing = 0x80000
 }
 
-/// Driver of the BMP280 and the BME280, which measures humidity as well.
+/// Driver of the BMP280 and the BME280. The BME280 also measures the humidity.
 final class BMP280Driver: PolledDriver {
   static let identities = [BMP280Register.bmp280, BMP280Register.bme280]
 

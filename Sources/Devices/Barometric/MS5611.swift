@@ -33,7 +33,8 @@ final class MS5611Driver: PolledDriver {
     case pressure, temperature
   }
 
-  /// The maximum conversion time with the greatest oversampling, and half of the typical time.
+  /// The maximum conversion time with the greatest oversampling. `halfConversionTime` is half of the typical time,
+  /// because the time of a measurement is the middle of its conversion.
   private static let conversionTime = Duration.microseconds(9040)
   private static let halfConversionTime = Duration.microseconds(4110)
 
@@ -69,7 +70,8 @@ final class MS5611Driver: PolledDriver {
     temperature = try result()
     try begin(.pressure)
     self.prom = prom
-    // A caller that reads once per period then reads halfway between two due times, so no read is slightly too early.
+    // The first sample is due after half a period. A caller that reads once per period then reads halfway between two
+    // due times, so no read is slightly too early.
     due = connection.clock.now + period / 2
   }
 

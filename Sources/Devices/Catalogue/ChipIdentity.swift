@@ -71,8 +71,8 @@ public struct ChipIdentity: Sendable {
         + "(\(values.map(ChipIdentity.text).joined(separator: ", ")))")
   }
 
-  /// A chip's title with its article, for example `a BNO055` or `an INA219`. The letters of a part number are spoken
-  /// one by one, except those of a LIS3MDL.
+  /// A chip's title with its article, for example `a BNO055` or `an INA219`. The article depends on the pronunciation:
+  /// people spell part numbers letter by letter, except for "LIS3MDL".
   static func withArticle(_ title: String) -> String {
     guard let first = title.first else { return title }
     let startsWithVowel = "AEFHILMNORSXaeiou".contains(first) && !title.hasPrefix("LIS")

@@ -65,7 +65,7 @@ final class IIOVectorStream {
       watermark: max(1, Int(rateHz / IIOVectorStream.batchesPerSecond)), timer: timer)
   }
 
-  /// Takes the waiting scans, oldest first, and skips invalid scans.
+  /// Reads the waiting scans, oldest first, and skips invalid scans.
   func read(atMost limit: Int, _ take: (Sample) -> Void) throws(HardwareError) {
     try buffer.read(atMost: limit) { scan in
       if let firstOfField, isDead(scan, firstOfField) {

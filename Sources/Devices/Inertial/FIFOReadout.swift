@@ -75,7 +75,7 @@ struct FIFOReadout {
       edge.map { sampleClock.stamp(batch.count, edge: $0 + back) }
       ?? sampleClock.stamp(batch.count, readAt: readAt + back)
     batch.stamp(first: time.first, period: time.period)
-    // All samples were at an end of the scale, so the next batch must report the gap.
+    // All samples of this batch were at an end of the scale and were removed, so the next batch must report the gap.
     if batch.count == 0 { hasGap = true }
     counters.samples += batch.count
     burstsUntilTemperature -= 1

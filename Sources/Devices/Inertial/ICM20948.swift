@@ -90,8 +90,8 @@ enum ICM20948Register {
 /// Driver of the gyroscope and the accelerometer of the ICM-20948. It connects the chip's magnetometer to the bus for
 /// another driver.
 final class ICM20948Driver: InertialDriver {
-  /// The number of samples that the driver lets the FIFO collect. As long as there is room for one more frame, the
-  /// chip has dropped none.
+  /// The number of samples that the driver lets the FIFO collect. It leaves room for one more frame, because only a
+  /// FIFO with room for a frame has certainly dropped none.
   static let fifoSampleCount = fifoSize / frameLength - 1
 
   /// The FIFO's size in bytes according to the data sheet. Some chips have a larger FIFO, which the driver does not
@@ -158,7 +158,7 @@ final class ICM20948Driver: InertialDriver {
     let (waiting, hasOverflown) = try readout.look { () throws(HardwareError) in
       let status = try registers.read(ICM20948Register.overflowStatus)
       let waiting = Int(UInt16(bitPattern: try registers.read(ICM20948Register.fifoCount, count: 2).bigEndian(at: 0)))
-      // If there is no room for a frame, one may already have been dropped.
+      // If the FIFO has no room for another frame, the chip may already have dropped one.
       let isFull = waiting > ICM20948Driver.fifoSize - ICM20948Driver.frameLength
       return (waiting, isFull || status & ICM20948Register.overflow != 0)
     }

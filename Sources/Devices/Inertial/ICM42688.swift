@@ -136,7 +136,7 @@ final class ICM42688Driver: InertialDriver {
     }
     try registers.write(ICM42688Register.bothAndTemperature, to: ICM42688Register.fifoContents)
     try registers.write(ICM42688Register.bothLowNoise, to: ICM42688Register.powerManagement)
-    // This is the start-up time of the gyroscope. It includes the 200 microseconds in which nothing may be written.
+    // This pause covers the start-up time of the gyroscope, and the 200 microseconds in which nothing may be written.
     connection.pause(.milliseconds(60))
     try registers.write(ICM42688Register.stream, to: ICM42688Register.fifoMode)
     hasMeasured = false

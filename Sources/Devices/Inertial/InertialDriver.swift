@@ -8,7 +8,7 @@ public protocol InertialDriver: AnyObject {
   var signalsSamples: Bool { get }
   /// Wakes the chip and starts sampling, into the FIFO if there is one.
   func start() throws(HardwareError)
-  /// Takes the waiting samples, at most `IMUBatch.capacity`.
+  /// Reads the waiting samples, at most `IMUBatch.capacity`.
   ///
   /// If the data-ready line is wired, call this right after an edge.
   ///

@@ -111,7 +111,7 @@ final class LSM6DS3Driver: InertialDriver {
       try registers.write(LSM6DS3Register.pulsedDataReady, to: LSM6DS3Register.dataReadyPulse)
       try registers.write(LSM6DS3Register.gyroscopeReady, to: LSM6DS3Register.interrupt1)
     }
-    // This covers the settling time of the gyroscope's filters at any sample rate.
+    // This pause covers the settling time of the gyroscope's filters at any sample rate.
     connection.pause(.milliseconds(200))
     try restartFIFO()
   }

@@ -93,7 +93,7 @@ final class LSM9DS1Driver: InertialDriver {
     try registers.write(
       rate.bits << 5 | configuration.accelerometerRange.lsm9ds1Bits, to: LSM9DS1Register.accelerometer)
     try registers.write(LSM9DS1Register.fifoOn, to: LSM9DS1Register.control9)
-    // This covers the settling time of the gyroscope's filters at any sample rate.
+    // This pause covers the settling time of the gyroscope's filters at any sample rate.
     connection.pause(.milliseconds(250))
     try restartFIFO()
   }
@@ -109,7 +109,8 @@ final class LSM9DS1Driver: InertialDriver {
         let accelerometer = try sample(LSM9DS1Register.accelerometerOutput)
         batch.append(gyroscope: gyroscope * gyroscopeScale, accelerometer: accelerometer * accelerometerScale)
       } catch .arbitrationLost {
-        // After this error, the next samples of the two sensors may not belong together.
+        // After this error, the next sample of the gyroscope and the next sample of the accelerometer may be from
+        // different times.
         return try startOver(.misread, &batch)
       }
     }
@@ -124,7 +125,7 @@ final class LSM9DS1Driver: InertialDriver {
     try? registers.write(0, to: LSM9DS1Register.accelerometer)
   }
 
-  /// Takes the oldest sample of a sensor from the FIFO.
+  /// Reads the oldest sample of a sensor from the FIFO.
   private func sample(_ register: UInt8) throws(HardwareError) -> SIMD3<Float> {
     let bytes = try registers.readPort(
       register, count: LSM9DS1Driver.sampleLength, unit: LSM9DS1Driver.sampleLength)

@@ -6,8 +6,8 @@ import HardwareIO
 /// A reset of the IMU opens the switch. The switch stays closed while the IMU sleeps, so that the IMU can stay in a
 /// low-power mode while only the magnetometer is used (MPU-9250 product specification, pass-through mode).
 enum MagnetometerBypass {
-  /// The limit for the time in which a magnetometer does not answer. A reset of its IMU opens the switch, and the
-  /// IMU's own driver closes the switch again.
+  /// Limits the time for which a magnetometer may fail to answer. A reset of its IMU opens the switch, and the IMU's
+  /// own driver closes the switch again.
   struct Patience {
     private static let seconds = 0.5
 

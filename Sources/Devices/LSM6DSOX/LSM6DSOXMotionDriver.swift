@@ -28,7 +28,7 @@ final class LSM6DSOXMotionDriver: MotionDriver {
     try registers.write(LSM6DSOXRegister.fineThreshold, to: LSM6DSOXRegister.wakeUpDuration)
     try registers.write(LSM6DSOXRegister.wakeUpThreshold15Milligravities, to: LSM6DSOXRegister.wakeUpThreshold)
     try registers.write(LSM6DSOXRegister.at26HzAnd2Gravities, to: LSM6DSOXRegister.accelerometer)
-    // This covers the settling time of the filter, in which the chip may detect motion wrongly.
+    // This pause covers the settling time of the filter, in which the chip may report motion although there is none.
     connection.pause(.milliseconds(200))
     _ = try registers.read(LSM6DSOXRegister.wakeUpSource)
     try registers.write(LSM6DSOXRegister.interruptsEnabled, to: LSM6DSOXRegister.tap2)

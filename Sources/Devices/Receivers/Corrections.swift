@@ -2,8 +2,8 @@ import Guarding
 import HardwareIO
 import UBX
 
-/// Corrections on their way to a receiver. The source adds them, and the reader's thread takes them. Neither waits for
-/// the other.
+/// The corrections that wait to be written to a receiver. The source adds corrections, and the reader's thread removes
+/// them. Neither waits for the other.
 ///
 /// The queue holds complete messages. If messages arrive faster than the line carries them, the queue drops the oldest,
 /// because a correction is worth less each second.
@@ -86,7 +86,7 @@ struct CorrectionFeed {
   }
 }
 
-/// The numbers of correction messages that a receiver reports as read, by their use.
+/// The numbers of correction messages that a receiver reports as read, by what it did with them.
 public struct CorrectionOutcomes: Equatable, Sendable {
   public var used = 0
   public var unused = 0

@@ -86,7 +86,7 @@ public struct FixSearch: Equatable, Sendable {
     }
   }
 
-  /// Takes the satellites of an epoch without a fix.
+  /// Records the satellites of an epoch without a fix.
   public mutating func take(_ observation: borrowing GNSSObservation) {
     if observation.sky.isEmpty { return }
     // A satellite may have several signals. Its strongest signal counts.

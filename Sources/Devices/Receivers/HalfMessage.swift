@@ -16,7 +16,7 @@ struct HalfMessage {
 
   /// The head of a message whose length is not known yet.
   private var head: [UInt8] = []
-  /// The number of bytes that a message of known length lacks.
+  /// The number of bytes until the end of a message whose length is known.
   private var missing = 0
 
   /// Follows bytes that were sent.
@@ -34,7 +34,8 @@ struct HalfMessage {
   var filler: [UInt8] {
     var (filler, end) = ([UInt8](), self)
     while end.missing > 0 || !end.head.isEmpty, filler.count < HalfMessage.longestFiller {
-      // A length of zero, and a checksum that is wrong for it.
+      // The zeros state a length of zero if the length is not known yet. The bytes 0xFF fill the rest, and make the
+      // checksum wrong.
       filler.append(end.missing > 0 ? 0xFF : 0)
       end.take(filler.suffix(1))
     }

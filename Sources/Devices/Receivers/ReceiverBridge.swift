@@ -2,8 +2,8 @@ import Guarding
 import HardwareIO
 import MonotonicTime
 
-/// The way from clients to a receiver's line: at most one client writes, and its bytes wait here for the reader's
-/// thread. Neither waits for the other.
+/// Carries bytes from clients to a receiver's line. At most one client writes at a time, and its bytes wait here for
+/// the reader's thread. The client and the thread do not wait for each other.
 ///
 /// While a client has the right to write, the hub sends the receiver nothing of its own, so that no command of the hub
 /// comes between two parts of a client's message. `ReceiverSession.relay` writes the bytes.
@@ -54,9 +54,9 @@ public final class ReceiverBridge: Sendable {
     alarm = Alarm(clock: clock)
   }
 
-  /// Gives a client the right to write, until `release`. The client must keep the receiver awake until then. Clients
-  /// that have left before need not keep it awake any longer, because the hub looks for the receiver only after the
-  /// last client has left.
+  /// Gives a client the right to write, until `release`. The client must keep the receiver awake until then. The hub
+  /// finds the receiver again only after the last client has left, so clients that left earlier need not keep it awake
+  /// any longer.
   ///
   /// - Parameters:
   ///   - name: the client's name, as other clients see it
@@ -147,7 +147,7 @@ public final class ReceiverBridge: Sendable {
 
   var hasWriter: Bool { state.withLock { $0.writer != nil } }
 
-  /// Takes the next bytes; empty if none wait.
+  /// Removes and returns the next bytes; empty if none wait.
   func take(atMost count: Int) -> ArraySlice<UInt8> {
     let now = clock.now
     let (bytes, writer) = state.withLock { state in
@@ -178,7 +178,7 @@ public final class ReceiverBridge: Sendable {
     settle()
   }
 
-  /// Notes that the hub has found the receiver, and its settings are known again unless a client writes.
+  /// Records that the hub has found the receiver. Its settings are then known again, unless a client writes.
   func receiverFound() { if !isInUse { settle() } }
 }
 
@@ -189,7 +189,7 @@ struct BridgeFeed {
   private static let mostUnsent = 256
 
   private let bridge: ReceiverBridge
-  /// The bytes that the line has not accepted yet.
+  /// The bytes that were taken from the bridge, but that the line has not accepted yet.
   private var rest: ArraySlice<UInt8> = []
   /// Where the written bytes end.
   private var end = HalfMessage()

@@ -59,7 +59,7 @@ struct FrozenOutputDetector: Sendable {
   private var interval = 0.0
   private var framesAtEpoch = 0
 
-  /// Takes the next epoch.
+  /// Examines the next epoch.
   ///
   /// - Returns: whether the epoch is trustworthy
   mutating func take(_ observation: borrowing GNSSObservation, frames: Int) -> Bool {
@@ -92,7 +92,7 @@ struct FrozenOutputDetector: Sendable {
     return fault == nil
   }
 
-  /// Checks whether the receiver sends many sentences and messages without completing an epoch.
+  /// Detects a receiver that sends many sentences and messages without completing an epoch.
   mutating func look(at now: MonotonicInstant, frames: Int) {
     guard fault == nil, let last, frames - framesAtEpoch > FrozenOutputDetector.mostFrames,
       now.seconds(since: last) > FrozenOutputDetector.longestEpoch + interval * 3

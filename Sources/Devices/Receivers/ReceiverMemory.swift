@@ -25,7 +25,7 @@ public final class ReceiverMemory: Sendable {
     var asleepSupply: MonotonicInstant?
     /// The evidence that the receiver is frozen. One run may be too short to decide.
     var suspicion = FrozenOutputDetector()
-    /// The receiver's troubles and the restarts that were tried, at the end of the last run.
+    /// The receiver's trouble and the restarts that were tried, at the end of the last run.
     var troubles = TroubleMachine()
     /// The start of the supply period in which the hub last sent the receiver its earlier data.
     var givenSince: MonotonicInstant?

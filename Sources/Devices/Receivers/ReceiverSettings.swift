@@ -182,8 +182,8 @@ public struct ReceiverSleepFigures: Equatable, Sendable {
 }
 
 extension ReceiverDriver {
-  /// The sleep mode in which receivers with this protocol draw the least current; `nil` if they wake from no sleep
-  /// mode.
+  /// The sleep mode in which receivers with this protocol draw the least current; `nil` if nothing wakes them from any
+  /// sleep mode.
   ///
   /// - Parameter isSwitched: whether their supply can be switched
   func deepestSleep(isSwitched: Bool) -> ReceiverSleep? {

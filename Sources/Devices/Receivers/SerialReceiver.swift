@@ -2,7 +2,7 @@ import HardwareIO
 import MonotonicTime
 import NMEA
 
-/// Reads a receiver, which sends sentences or messages: finds the speed of its line, and then assembles epochs.
+/// Reads a receiver that sends sentences or binary messages. It finds the speed of the line, and then assembles epochs.
 public final class SerialReceiver {
   /// The speeds to try, the commonest first. The factory setting is 9600 for most receivers, 38400 for u-blox 9 and
   /// later, and 115200 for recent receivers; 4800 is the speed in the NMEA 0183 standard.
@@ -122,7 +122,7 @@ public final class SerialReceiver {
     case none
     /// A client of the bridge that wants to write, so that the reading of epochs ends.
     case claim
-    /// The client that writes, with each of its messages.
+    /// Each message of the client that writes.
     case relay
   }
 
@@ -150,7 +150,7 @@ public final class SerialReceiver {
       case .readable:
         let before = decoder.knownCount
         try take(receive)
-        // A checksum that was heard earlier, perhaps at another speed, does not show that this speed is right.
+        // Only a checksum that was heard at this speed shows that the speed is right.
         let hasChecksum = decoder.expectsChecksums && decoder.counters.sentences > sentences
         if hasChecksum || decoder.knownCount > first { return .heard }
         if decoder.knownCount > before {

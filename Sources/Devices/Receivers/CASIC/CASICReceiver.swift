@@ -73,7 +73,8 @@ struct CASICReceiver: CommandedReceiver {
 
   func longestSleep(in sleep: ReceiverSleep) -> Duration? { .seconds(CASICReceiver.longestSleepSeconds) }
 
-  /// No bytes wake the receiver. It leaves standby when the time of the command is over, and ignores all bytes before.
+  /// No bytes wake the receiver. It leaves standby when the time that the command states is over, and ignores all bytes
+  /// until then.
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8]? { nil }
 
   func restart(_ restart: ReceiverRestart, _ channel: CommandChannel) throws(HardwareError) {
@@ -83,8 +84,8 @@ struct CASICReceiver: CommandedReceiver {
 
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool { true }
 
-  /// The difference between GPS time and UTC since 2017. If the difference changes, the error of 1 s is within the
-  /// accuracy that is sent.
+  /// The difference between GPS time and UTC since 2017. If a leap second changes the difference, the time is wrong by
+  /// 1 s, which is within the accuracy that the hub states with the time.
   private static let leapSeconds: Int64 = 18
   private static let gpsEpoch: Int64 = 315_964_800
 

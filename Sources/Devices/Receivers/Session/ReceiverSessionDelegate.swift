@@ -3,15 +3,15 @@
 ///
 /// The session calls the delegate on its own thread, and retains it.
 public protocol ReceiverSessionDelegate: AnyObject {
-  /// Takes an epoch. Epochs also arrive while the receiver is found, identified and configured.
+  /// Receives an epoch. Epochs also arrive while the receiver is found, identified and configured.
   ///
   /// - Parameter receiver: the reader of the line, whose `speech` is up to date
   func receive(_ observation: borrowing GNSSObservation, from receiver: SerialReceiver)
-  /// Takes a warning about the receiver's configuration; `nil` if there is none any more.
+  /// Receives a warning about the receiver's configuration; `nil` if there is no warning any more.
   func warn(_ warning: String?)
-  /// Takes the identity from the receiver's answer; `nil` if the receiver has not answered.
+  /// Receives the identity that the receiver has answered; `nil` if the receiver has not answered.
   func identified(_ identity: ReceiverIdentity?)
-  /// Takes the receiver's trouble and what is done about it; `nil` when the receiver works again.
+  /// Receives the receiver's trouble and what the session does about it; `nil` when the receiver works again.
   func restarted(_ trouble: String?)
   /// Whether the supply is on only for the receiver. Otherwise the supply stays on, and cannot restart the receiver.
   var isSuppliedAlone: Bool { get }

@@ -1,6 +1,6 @@
 /// The work of a session at the end of a run.
 enum RunEnding: Equatable, Sendable {
-  /// Nothing.
+  /// Do nothing.
   case leave
   /// Save the receiver's satellite data, because its supply is switched off next.
   case saveKnowledge

@@ -33,7 +33,7 @@ struct TroubleMachine: Sendable {
     return effects
   }
 
-  /// Takes an epoch.
+  /// Examines an epoch.
   ///
   /// - Parameter isContradicted: whether another source contradicts the receiver's position at that time
   mutating func take(_ observation: borrowing GNSSObservation, isContradicted: Bool) -> [Effect] {
@@ -58,7 +58,7 @@ struct TroubleMachine: Sendable {
     return search.isVain(at: now) ? .search : nil
   }
 
-  /// Decides what is done about a trouble. A restart counts as tried, and the search begins again.
+  /// Decides what to do about the trouble. A restart counts as tried, and the search begins again.
   ///
   /// - Parameters:
   ///   - canBeTold: whether the receiver answers commands
@@ -82,7 +82,7 @@ struct TroubleMachine: Sendable {
     }
   }
 
-  /// Reports a trouble once.
+  /// Reports the trouble, unless it was the last one reported.
   private mutating func report(_ trouble: String?) -> [Effect] {
     if trouble == reported { return [] }
     reported = trouble
