@@ -1,5 +1,5 @@
-/// Examines eight characters of a sentence at a time, in one register. This is fast because hardly any character needs
-/// to be treated on its own.
+/// Examines eight characters of a sentence at a time, in one register. This is fast, because only few characters need
+/// to be examined one by one.
 struct EightBytes {
   private static let ones: UInt64 = 0x0101_0101_0101_0101
   private static let highs: UInt64 = 0x8080_8080_8080_8080
@@ -9,8 +9,7 @@ struct EightBytes {
   /// A count in each byte: the number of words with a comma at that place.
   private var commas: UInt64 = 0
 
-  /// Takes the leading characters, in memory order, that are above all characters at which a sentence may end.
-  ///
+  /// Examines the leading characters, in memory order, that are above all characters at which a sentence may end.
   /// A sentence may end at a control character, `*`, `$` and `!`. Nearly all characters of sentences are above them.
   /// The caller handles blanks and all other characters that are not above them.
   ///
@@ -26,7 +25,7 @@ struct EightBytes {
       return 8
     }
     let count = low.trailingZeroBitCount >> 3
-    // This clears everything from the first low byte on.
+    // This clears the first low byte and all bytes after it.
     add(word & ((1 &<< UInt64(count &* 8)) &- 1))
     return count
   }

@@ -19,8 +19,7 @@ public struct ReceiverFramer: ~Copyable, Sendable {
   /// Whether this receiver has sent a sentence with a checksum. A sentence without one then counts as damaged.
   public var expectsChecksums: Bool { text.expectsChecksums }
 
-  /// Takes the next bytes of the stream.
-  ///
+  /// Examines the next bytes of the stream.
   /// - Parameters:
   ///   - readAt: the time at which the bytes were read, in nanoseconds of the caller's clock; frames carry this time
   ///   - receive: called for each frame, in order, before this method returns. A frame points into a buffer and must

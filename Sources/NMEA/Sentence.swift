@@ -213,7 +213,7 @@ extension Sentence {
 }
 
 extension Sentence.Kind {
-  /// Whether this is one of the four kinds of which every receiver sends at least one per epoch.
+  /// Whether this is one of the four kinds that state a position. Every receiver sends at least one of them per epoch.
   var statesPosition: Bool {
     switch self {
     case .gga, .rmc, .gns, .gll: true

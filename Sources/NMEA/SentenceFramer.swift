@@ -55,8 +55,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
 
   public init() { carried.reserveCapacity(SentenceFramer.maximumLength) }
 
-  /// Takes the next bytes of the stream.
-  ///
+  /// Examines the next bytes of the stream.
   /// - Parameters:
   ///   - readAt: when the bytes were read, in nanoseconds of the caller's clock; sentences carry this time
   ///   - silence: the duration without bytes before this read, in nanoseconds; `nil` for the time since the previous
@@ -145,7 +144,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
           index += 1
           length += 1
         } else {
-          // The star is part of a text, and does not begin a checksum.
+          // This star is a character of a text, and does not begin the checksum.
           checksum ^= Byte.star
           state = .body
         }

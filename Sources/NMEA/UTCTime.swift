@@ -45,8 +45,8 @@ public struct TimeOfDay: Equatable, Sendable {
     Int64(second - other.second) * 1_000_000_000 + Int64(nanosecond - other.nanosecond)
   }
 
-  /// Whether midnight is between the other time and this one. This is assumed if this time is smaller by more than
-  /// twelve hours.
+  /// Whether midnight is between the other time and this one. The function assumes this if this time is smaller by more
+  /// than twelve hours.
   public func isNextDay(after other: TimeOfDay) -> Bool { second < other.second - 43200 }
 
   /// Whether this time belongs to the evening before the other time, and has arrived late.

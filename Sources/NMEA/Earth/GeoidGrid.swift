@@ -1,6 +1,7 @@
-// swift-format-ignore-file Height of the geoid above the WGS 84 ellipsoid, centimetres, from the EGM2008 gravity model,
-// every 5 degrees: rows from 90 south to 90 north, columns from 180 west to 180 east. Interpolated values are accurate
-// to a few metres.
+// swift-format-ignore-file
+
+// Height of the geoid above the WGS 84 ellipsoid, centimetres, from the EGM2008 gravity model, every 5 degrees: rows
+// from 90 south to 90 north, columns from 180 west to 180 east. Interpolated values are accurate to a few metres.
 
 extension EarthGrid {
   static let geoid = EarthGrid(hundredths: [

@@ -6,7 +6,7 @@ public struct AntennaHeading: Equatable, Sendable {
   public var sigmaDegrees: Double?
 }
 
-/// The newest heading, until the epoch that it belongs to is reported.
+/// Stores the newest heading until the epoch that it belongs to is reported.
 ///
 /// A heading neither opens nor closes an epoch. It may come before or after the position of its instant, and headings
 /// may come more often than positions.
@@ -18,8 +18,7 @@ struct AntennaHeadingMemory: Sendable {
 
   private var heading: (value: AntennaHeading, at: Int64)?
 
-  /// Takes a heading, unless it or its sigma is out of range.
-  ///
+  /// Stores a heading, unless it or its sigma is out of range.
   /// - Parameters:
   ///   - sigma: the sigma; `nil` if the receiver does not state it
   ///   - instant: when the heading was read
@@ -29,7 +28,7 @@ struct AntennaHeadingMemory: Sendable {
     heading = (AntennaHeading(degrees: degrees, sigmaDegrees: sigma), instant)
   }
 
-  /// Returns the heading of an epoch, or `nil` if there is none or it is too old. Forgets it in both cases.
+  /// Returns the heading of an epoch, or `nil` if there is none or it is too old. In both cases, no heading remains.
   mutating func take(epochBeganAt: Int64) -> AntennaHeading? {
     defer { heading = nil }
     guard let heading, epochBeganAt - heading.at <= AntennaHeadingMemory.longestLead else { return nil }

@@ -2,8 +2,7 @@ import UBX
 
 /// Applies the messages of binary protocols to the epoch that they belong to.
 extension EpochAssembler {
-  /// Takes a message of a binary protocol.
-  ///
+  /// Applies a message of a binary protocol.
   /// All messages of one solution state the same time of week (u-blox) or run time of the receiver (CASIC), so the
   /// beginning of an epoch need not be guessed. NAV-EOE marks the end of an epoch.
   ///
@@ -36,8 +35,9 @@ extension EpochAssembler {
     return .taken
   }
 
-  /// Takes messages that are about the receiver, and not about an epoch. They open and close no epoch. Returns whether
-  /// the message needs no further treatment.
+  /// Applies a message that is about the receiver, and not about an epoch. Such a message opens and closes no epoch.
+  ///
+  /// - Returns: whether the message needs no further treatment
   private mutating func takeAside(_ message: borrowing BinaryFrame) -> Bool {
     let now = message.beganAt
     switch (message.format, message.kind) {
@@ -276,7 +276,7 @@ extension EpochAssembler {
     skyStatesUse = true
   }
 
-  /// Takes a list of signals. It contains more than a list of satellites, but no positions in the sky. The positions
+  /// Applies a list of signals. It contains more than a list of satellites, but no positions in the sky. The positions
   /// come from the list of satellites, if the receiver sends it.
   private mutating func takeSignals(_ stated: borrowing NavigationSignals) {
     otherList.removeAll()
@@ -361,7 +361,7 @@ extension EpochAssembler {
     update.values.speedMetresPerSecond = solution.groundSpeedMetresPerSecond
     update.values.trackDegrees = Angle.onCircle(solution.trackDegrees)
     let variance = solution.groundSpeedVariance
-    // A variance of a million stands for "unknown".
+    // The value of a million stands for "unknown".
     if variance > 0, variance < 1e4 { update.values.speedErrorMetresPerSecond = variance.squareRoot() }
   }
 

@@ -18,15 +18,16 @@ struct EndOfEpochDetector: Sendable {
 
   private static let initialEvidence = 2
   private static let maximumEvidence = 64
-  /// The number of consecutive epochs in which sentences may follow the predicted end. After more of them, the
-  /// prediction counts as wrong.
+  /// The number of consecutive epochs in which sentences may follow the predicted end. If more consecutive epochs have
+  /// such sentences, the prediction counts as wrong.
   private static let toleratedStragglers = 2
 
   private var candidate: Position?
   private var evidence = 0
   private var neededEvidence = initialEvidence
-  /// The sentences of the current epoch, one place per talker and kind. A u-blox receiver with all its sentences and
-  /// constellations on sends eighteen, and may send binary messages as well. Further ones are not counted.
+  /// The sentences of the current epoch, with one entry per talker and kind. A u-blox receiver with all its sentences
+  /// and constellations on sends eighteen, and may send binary messages as well. If there are more than the entries,
+  /// they are not recorded.
   private var seen = Places(repeating: nil)
   /// The sentences of the previous epoch.
   private var seenBefore = Places(repeating: nil)
@@ -73,7 +74,8 @@ struct EndOfEpochDetector: Sendable {
   /// Whether the last recorded sentence is expected to end the epoch.
   var expectsEnd: Bool { evidence >= neededEvidence && last != nil && last == candidate && hasSeenTheUsual }
 
-  /// Records that the epoch was reported because `expectsEnd` was true.
+  /// Records that the epoch was reported because `expectsEnd` was true. A later sentence of the epoch then shows that
+  /// the prediction was wrong.
   mutating func wasTakenAtItsWord() { predicted = last }
 
   /// Records that the prediction was wrong, because a sentence after the predicted end changed the fix.

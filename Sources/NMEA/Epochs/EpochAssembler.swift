@@ -10,15 +10,15 @@
 public struct EpochAssembler: ~Copyable, Sendable {
   /// The time at which an epoch is reported.
   public enum Promptness: Sendable {
-    /// As soon as the sentence that ended earlier epochs has arrived. This is for live use, with sentences that have
-    /// reading times. This saves up to the whole time between two epochs.
+    /// As soon as the sentence that ended earlier epochs has arrived. Use this for live sentences that have reading
+    /// times. It reports an epoch earlier by up to the whole time between two epochs.
     case learned
-    /// When the next epoch begins, or at `finish`. This is for recordings, in which nothing can come late.
+    /// When the next epoch begins, or at `finish`. Use this for recordings, in which nothing can come late.
     case certain
   }
 
   public private(set) var epochCount = 0
-  /// The counts of impossible values, which were left out.
+  /// The counts of impossible values. The assembler leaves out these values.
   public private(set) var refused = RefusedValues()
 
   let promptness: Promptness
@@ -37,7 +37,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var epochStamp: TimeOfDay?
   var used = UsedSatellites()
   var satellites = SatelliteList()
-  /// The signals of the satellites while both lists are joined; reused memory otherwise.
+  /// The signals of the satellites while the two lists are joined. At other times, only its memory is reused.
   var otherList = SatelliteList()
   /// The time of week of the last list of satellites, milliseconds.
   var satellitesAt: UInt32?
@@ -161,7 +161,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     return .taken
   }
 
-  /// Takes the next sentence; `nil` stands for an unknown sentence.
+  /// Applies the next sentence; `nil` stands for an unknown sentence.
   @discardableResult
   public mutating func consume(_ sentence: Sentence?, receive: (borrowing GNSSEpoch) -> Void) -> Outcome {
     guard let sentence else { return separate() }
@@ -182,13 +182,13 @@ public struct EpochAssembler: ~Copyable, Sendable {
     return .unknown
   }
 
-  /// Takes satellites in view. They say nothing about the fix, but may end the epoch.
+  /// Applies a list of satellites in view. It states nothing about the fix, but may end the epoch.
   private mutating func take(_ gsv: GSV, _ talker: Talker, _ receive: (borrowing GNSSEpoch) -> Void) {
     used.endList()
     if gsv.isLast { noteEnd(MessageCode(talker, .gsv), receive) }
   }
 
-  /// Applies a parsed sentence, opening and closing epochs around it.
+  /// Applies a parsed sentence. The sentence may open an epoch before it is applied, and close the epoch afterwards.
   private mutating func take(
     _ talker: Talker, _ kind: Sentence.Kind, _ update: inout FixUpdate,
     _ receive: (borrowing GNSSEpoch) -> Void
@@ -211,11 +211,11 @@ public struct EpochAssembler: ~Copyable, Sendable {
     noteEnd(MessageCode(talker, kind), receive)
   }
 
-  /// Applies a binary message, opening and closing epochs around it.
+  /// Applies a binary message. The message may open an epoch before it is applied, and close the epoch afterwards.
   mutating func take(_ code: MessageCode, _ update: inout FixUpdate, _ receive: (borrowing GNSSEpoch) -> Void) {
     // A receiver with inertial sensors sends interpolated positions at once, and satellite positions later, with an
-    // earlier time. Live, only the dilutions and the number of satellites of a late message count. In a recording, a
-    // late position is an epoch of its own if the receiver states the ends of its epochs.
+    // earlier time. In live use, only the dilutions and the number of satellites of such a late message count. In a
+    // recording, a late position is an epoch of its own if the receiver states the ends of its epochs.
     if let stamp = update.stamp, let epochStamp, stamp.isShortlyBefore(epochStamp),
       promptness == .learned || !statesEnds || !update.isSubstantial
     {
@@ -290,7 +290,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   /// Handles a fact about the epoch that came after the epoch had been reported.
   private mutating func cameTooLate(_ update: borrowing FixUpdate) {
     detector.wasWrong()
-    // Report the epoch once more, so that the position is not lost.
+    // Report the epoch again, because it was reported without this position.
     if fix.mode < .twoDimensional, update.values.position != nil { isReported = false }
   }
 
@@ -371,7 +371,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
 extension GNSSFix {
   var hasAltitude: Bool { altitudeHAEMetres != nil || altitudeMSLMetres != nil }
 
-  /// Takes the dilutions that the fix does not have yet.
+  /// Adds the dilutions that the fix does not have yet.
   fileprivate mutating func takeDilution(_ gsa: GSA) {
     pdop = pdop ?? DilutionOfPrecision.valid(gsa.pdop)
     hdop = hdop ?? DilutionOfPrecision.valid(gsa.hdop)

@@ -4,7 +4,7 @@ struct FixUpdate {
   var values = GNSSFix()
   var mode: FixMode?
   var status: FixStatus?
-  /// Whether the sentence states that there is no fix. A later GSA of the epoch cannot establish one then.
+  /// Whether the sentence states that there is no fix. If so, a later GSA of the epoch cannot establish a fix.
   var deniesFix = false
   /// Whether the sentence states that the time is unknown.
   var clearsTime = false

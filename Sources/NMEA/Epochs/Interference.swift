@@ -29,7 +29,8 @@ struct InterferenceMemory: Sendable {
   private var otherBand: Stated<JammingReport>?
   private var indicator: Stated<UInt8>?
   private var spoofing: Stated<SpoofingReport>?
-  /// The mode of the receiver's fusion. It is not about interference, but has the same lifetime.
+  /// The mode of the receiver's fusion. It has nothing to do with interference, but its reports are valid for the same
+  /// time.
   private var fusionMode: Stated<FusionMode>?
   /// The report of SEC-SIG. Firmware that sends SEC-SIG does not update the other reports.
   private var security: Stated<(jamming: JammingReport, spoofing: SpoofingReport)>?

@@ -117,8 +117,8 @@ extension EpochAssembler {
     update.concernsFix = true
   }
 
-  /// Forgets the time, because the receiver has lost its clock. If ZDA states the time, this does nothing: other
-  /// sentences may omit the time only because there is no fix.
+  /// Removes the time, because the receiver has lost its clock. If ZDA states the time, this function does nothing,
+  /// because other sentences may omit the time only because there is no fix.
   private mutating func forgetTime(_ update: inout FixUpdate) {
     if clockIsTold { return }
     date = nil
@@ -299,7 +299,7 @@ extension EpochAssembler {
   private mutating func apply(_ gbs: GBS, _ update: inout FixUpdate) {
     guard let time = gbs.time, let now = timeOfDay else { return }
     update.stamp = time
-    // A stamp alone opens an epoch as well.
+    // A sentence that states only a time opens an epoch too.
     update.concernsFix = true
     guard time.second == now.second else { return }
     update.concernsFix = true

@@ -226,7 +226,7 @@ public struct DTM: Equatable, Sendable {
     case soviet85
     case pz90
     case userDefined
-    /// A local datum with an IHO code; positions may be wrong by hundreds of metres.
+    /// The datum is local, with an IHO code. Positions may be wrong by hundreds of metres.
     case local
   }
 

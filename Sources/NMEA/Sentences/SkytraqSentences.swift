@@ -1,5 +1,5 @@
-/// Skytraq's own sentences: 030 recommended minimum in three dimensions, 032 and 035 baseline, 036 attitude. Of 032,
-/// 035 and the statistics in 033, only the time is used.
+/// Skytraq's own sentences: 030 is a fix in three dimensions with its velocity, 032 and 035 describe a baseline, and
+/// 036 an attitude. Only the time of 032, of 035 and of the statistics in 033 is used.
 public enum PSTI: Equatable, Sendable {
   case fix(Fix)
   case baseline(Stamp)
