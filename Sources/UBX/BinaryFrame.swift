@@ -40,7 +40,7 @@ public struct LittleEndianBytes {
 
   public var count: Int { bytes.count }
 
-  // Bytes after the end of a payload read as zero. The reader of a message checks the length first.
+  // Reads after the end of a payload return zero. The code that reads a message checks the length first.
 
   @inline(__always)
   func uint8(_ offset: Int) -> UInt8 { offset < bytes.count ? bytes[offset] : 0 }

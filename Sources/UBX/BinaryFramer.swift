@@ -1,10 +1,13 @@
 /// Finds the messages of binary protocols in a receiver's stream, and passes on the bytes between them.
 ///
-/// A message counts once its checksum is right. Until then its first byte may be noise: if the checksum is wrong, the
-/// search continues after that byte, so no byte that follows is lost. Nor are the following bytes delayed for long. A
-/// bit error in a length may claim kilobytes, but the possible lengths of the common kinds are known (`MessageLength`),
-/// and a complete frame inside a long message proves that the claim is wrong (`FrameWitness`). Complete messages are
-/// passed on in place. Only a message that a read divides is copied.
+/// A message is valid only if its checksum is right. Until the checksum has arrived, the first byte may be noise. If
+/// the checksum is wrong, the search continues after that first byte, so that no later message is lost.
+///
+/// A bit error in a length may claim kilobytes, but the later bytes are not delayed for long: the possible lengths of
+/// the common kinds are known (`MessageLength`), and a complete frame inside a long message proves that the claim is
+/// wrong (`FrameWitness`).
+///
+/// Complete messages are passed on in place. Only a message that a read divides is copied.
 public struct BinaryFramer: ~Copyable, Sendable {
   /// The numbers of messages that the framer has found since it was created.
   public struct Counters: Equatable, Sendable {
@@ -42,8 +45,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
   /// Whether the framer holds the beginning of an incomplete message.
   public var isInside: Bool { !carried.isEmpty }
 
-  /// Takes the next bytes of the stream.
-  ///
+  /// Examines the next bytes of the stream.
   /// - Parameters:
   ///   - readAt: the time at which the bytes were read, in nanoseconds of the caller's clock
   ///   - receive: called for each piece, in order, before this method returns. A piece points into a buffer and must
@@ -215,7 +217,7 @@ struct ReadTimes: Sendable {
       before = stretches[gone].readAt
       gone += 1
     }
-    // If a stretch is cut, its first part is removed too.
+    // If a stretch is removed only in part, the byte before the buffer is from the same read.
     let begins = gone > 0 ? stretches[gone - 1].end : 0
     if gone < stretches.count, begins < count { before = stretches[gone].readAt }
     stretches.removeFirst(gone)
