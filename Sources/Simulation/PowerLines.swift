@@ -41,7 +41,7 @@ public final class PowerLines: Sendable {
   }
 }
 
-/// A power line as an output. The line is low from its opening on, and again after its closing.
+/// A power line as an output. The line is low when it is opened, and again after it is closed.
 final class SimulatedOutput: GPIOOutput {
   private let lines: PowerLines
   private let line: String

@@ -11,7 +11,7 @@ public struct HMC5883LRegisters: SimulatedRegisters {
   private var measurements = SimulatedMeasurements()
   /// When a single measurement will be complete.
   private var singleAt: MonotonicInstant?
-  /// The gain in effect. A new gain applies from the second measurement on.
+  /// The gain that the chip uses. A new gain applies from the second measurement on.
   private var gainInEffect: UInt8 = 1
   /// A bit for each data register that a partial read has already read.
   private var lock: UInt8 = 0

@@ -51,7 +51,7 @@ public final class SimulatedHardware: Hardware {
   private let real: any Hardware
   /// The receivers that understand commands. Each is created on first use.
   private let commanded = Guarded<[ReceiverPersonality: CommandedReceiver]>([:])
-  /// The receiver's port on the bus, which is made when it is opened first.
+  /// The receiver's port on the bus, which is created when it is first opened.
   private let i2cReceiver = Guarded<SimulatedI2CReceiver?>(nil)
 
   public init(

@@ -17,7 +17,7 @@ public final class SimulatedSupply: Sendable {
   /// The present and past currents of the other loads.
   private struct Loads {
     var amperes: [String: Double] = [:]
-    /// The instants at which the current changed, its new value, and the charge until then. Never empty.
+    /// The instants at which the current changed, the value from then on, and the charge until then. Never empty.
     var changes: [Change]
 
     func last(by instant: MonotonicInstant) -> Change { changes.last { $0.at <= instant } ?? changes[0] }

@@ -15,7 +15,8 @@ public protocol SimulatedWordRegisters: Sendable {
   mutating func read(_ register: UInt8) -> UInt16
 }
 
-/// A supply monitor that consists only of its registers, high byte first. Reads stay at the register selected last.
+/// A supply monitor that consists only of its registers, whose high byte comes first. A read does not continue with the
+/// next register.
 public final class SimulatedSupplyMonitor<Registers: SimulatedWordRegisters>: SimulatedChip {
   public let name: String
   public let maximumReadLength = 4096

@@ -183,7 +183,7 @@ struct MediaTekProtocol: ReceiverProtocol {
     acknowledge(740, .done, &body)
   }
 
-  /// Takes latitude, longitude, altitude and time.
+  /// Receives latitude, longitude, altitude and time from the host.
   private func takePlace(_ fields: [String], _ body: inout ReceiverBody) {
     let place = fields.prefix(3).compactMap { Double($0) }
     guard fields.count == 9, place.count == 3, place[0].magnitude <= 90, place[1].magnitude <= 180,

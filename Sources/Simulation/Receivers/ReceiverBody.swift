@@ -150,7 +150,7 @@ struct ReceiverBody: Sendable {
     search()
   }
 
-  /// Takes time or position from the host.
+  /// Records that the host has sent the time or the position.
   ///
   /// - Parameter bringsAlmanac: whether the firmware contains an old almanac, which is sufficient once time and
   ///   position are known
@@ -161,7 +161,7 @@ struct ReceiverBody: Sendable {
     wasHelped()
   }
 
-  /// Takes a correction message, if the receiver resolves carrier phases with corrections.
+  /// Records a correction message, if the receiver resolves carrier phases with corrections.
   mutating func takeCorrection() {
     guard configuration.takesCorrections else { return }
     corrected = (since: correction == .none ? now : corrected?.since ?? now, last: now)

@@ -21,7 +21,7 @@ struct ReceiverMachine: Sendable {
     self.receiverProtocol = receiverProtocol
   }
 
-  /// The instant of the next event that needs no input.
+  /// When the next event happens, if no input arrives before it.
   var nextEvent: MonotonicInstant? {
     ([supplyReturns, body.phaseEnds, body.nextEpoch] + body.outgoing.map(\.due)).compactMap { $0 }.min()
   }
@@ -91,7 +91,7 @@ struct ReceiverMachine: Sendable {
 
   // MARK: Line
 
-  /// Takes bytes that were sent to the receiver.
+  /// Receives bytes that were sent to the receiver.
   ///
   /// - Parameter speed: the line speed of the bytes; `nil` for a speed that no receiver has
   mutating func hear(_ bytes: [UInt8], at speed: Int?, now: MonotonicInstant) {

@@ -125,7 +125,7 @@ struct CASICProtocol: ReceiverProtocol {
     apply(&body)
   }
 
-  /// Takes the rates of the sentences from PCAS03. An empty field leaves the rate of its sentence unchanged.
+  /// Sets the rates of the sentences from PCAS03. An empty field leaves the rate of its sentence unchanged.
   private mutating func takeSentences(_ fields: [String]) {
     let places: [(field: Int, output: UInt16)] = [
       (0, 0x4E00), (1, 0x4E01), (2, 0x4E02), (3, 0x4E03), (4, 0x4E04), (5, 0x4E05), (6, 0x4E08), (13, 0x4E07),

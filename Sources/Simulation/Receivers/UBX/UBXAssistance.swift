@@ -35,7 +35,7 @@ extension UBXProtocol {
 
   // MARK: Multiple GNSS assistance
 
-  /// Takes a message of class 0x13 (MGA).
+  /// Handles a message of class 0x13 (MGA).
   mutating func assist(_ id: UInt8, _ payload: [UInt8], _ body: inout ReceiverBody) {
     switch (id, payload.first) {
     case (0x80, nil): sendDatabase(&body)
