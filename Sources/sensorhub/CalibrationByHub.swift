@@ -55,7 +55,7 @@ struct CalibrationByHub {
     }
   }
 
-  /// Takes an answer of the hub.
+  /// Handles an answer of the hub.
   ///
   /// - Returns: the stored result, at the end; `nil` before
   private func take(_ answer: Answer) throws -> StoredCalibration? {

@@ -29,7 +29,7 @@ struct CommandError: Error, CustomStringConvertible {
   static let hubClosed = CommandError(
     .unavailable, "the hub closed the connection", nextStep: "read the hub's log, and restart the hub")
 
-  /// The hub has accepted the connection, and has not answered within a time.
+  /// The error for a hub that accepted the connection, but did not answer within the limit.
   static func hubSilent(_ limit: Duration) -> CommandError {
     CommandError(
       .unavailable, "the hub has not answered within \(Text.duration(seconds: limit.inSeconds))",

@@ -15,7 +15,7 @@ struct ConditionLines {
 
   private var said: [String: Said] = [:]
 
-  /// Takes the hub's report about its devices.
+  /// Compares the hub's report about its devices with the previous one.
   ///
   /// - Returns: the lines to print, without line ends
   mutating func take(_ report: DevicesOfHub.Report, at now: MonotonicInstant) -> [String] {

@@ -74,7 +74,8 @@ struct HubService: Sendable {
   func run() async throws {
     let hub = host.hub
     let reloader = Reloader(source: source, host: host, sink: sink, inUse: inUse)
-    // A signal ends the group, to which the signal listener itself belongs, so the reference is set later.
+    // A signal ends the group of services. The signal listener is created first, because it belongs to the group, so
+    // the group is stored here later.
     let group = Guarded<ServiceGroup?>(nil)
     let signals = try SignalListener(
       onTerminate: { [host] in

@@ -94,7 +94,7 @@ struct EndSignals {
     }
   }
 
-  /// Takes the next signal; `nil` if there is none, or it is ignored.
+  /// Returns the next signal; `nil` if there is none, or it is ignored.
   func next() -> Int32? {
     var byte: UInt8 = 0
     guard read(descriptor, &byte, 1) == 1 else { return nil }

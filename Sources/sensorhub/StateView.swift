@@ -22,7 +22,7 @@ struct StateView {
   /// The size of the previous frame.
   private var drawn = TerminalSize(columns: 0, rows: 0)
 
-  /// Takes the hub's report about its devices.
+  /// Stores the hub's report about its devices, to be drawn with the next frame.
   ///
   /// - Parameter mark: the word that marks simulated or replayed values, such as `SIMULATED`; `nil` for live ones
   /// - Returns: whether there is anything new to draw

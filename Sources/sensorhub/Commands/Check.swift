@@ -51,7 +51,7 @@ struct Check: ParsableCommand {
     do {
       try check()
     } catch let error as CommandError where error.nextStep == CommandError.mendsBoardFile(board) {
-      // The next step would be to run this command, so leave it out.
+      // The usual next step would be to run this command, so leave it out.
       let all = mistakes
       throw CommandError(
         error.code, all.isEmpty ? error.message : all.joined(separator: "\n"),
@@ -197,7 +197,7 @@ struct Check: ParsableCommand {
   }
 
   /// Whether the board file is for this machine: it is the service's file, one of its devices exists in /dev here, or
-  /// none of its devices has a path in /dev. All may be simulated.
+  /// none of its devices has a path in /dev, for example because all of them are simulated.
   private func isAt(_ board: Board, _ machine: MachineFiles) -> Bool {
     let paths = board.devices.map(\.path).filter { $0.hasPrefix("/dev/") }
     return paths.isEmpty || paths.contains { machine.has($0) }
@@ -303,8 +303,8 @@ struct Check: ParsableCommand {
   }
 }
 
-/// Finds ports and buses in a board file that have a simulated name which does not exist, so that no device would ever
-/// answer.
+/// Finds ports and buses whose names in a board file begin like those of simulated devices, but do not exist. Such a
+/// device would never answer.
 enum SimulatedNames {
   /// The problems. Each one lists the names that exist.
   static func problems(in board: Board) -> [BoardProblem] {

@@ -127,7 +127,7 @@ struct Probe: ParsableCommand {
     do throws(HardwareError) {
       let port = try LinuxSerialPort(path, speed: .b9600)
       isOpen = true
-      // The login goes on, and must be readable again.
+      // The login continues on this port, and needs the port's previous settings.
       defer { if console != nil { port.restoreSettings() } }
       let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor))
       guard let speed = try receiver.findSpeed(nil, rounds: 1, receive: { _ in }) else { return nil }
@@ -139,7 +139,7 @@ struct Probe: ParsableCommand {
       return ProbedBoard.Receiver(port: SerialPortName.lasting(for: path, on: machine), speed: speed)
     } catch {
       explain(path, error, seeing: "/dev/tty* /dev/gnss* /dev/serial/by-id")
-      // A port on which no sentence arrived counts as examined too.
+      // Even if no sentence arrived, the port was examined.
       if !isOpen { refusedCount += 1 }
       return nil
     }

@@ -146,7 +146,7 @@ struct Verify: ParsableCommand {
 
   private func current(_ id: String) throws -> Device? { try devices().first { $0.id == id } }
 
-  /// Wakes the devices that measure some parts of the state, takes their values, and releases the devices.
+  /// Wakes the devices that measure some parts of the state, collects their values, and releases the devices.
   ///
   /// - Parameter time: how long to measure after the first value, in seconds; 0 to wait only for the first value
   /// - Returns: the time until the first value, in seconds; `nil` if no value arrived in time

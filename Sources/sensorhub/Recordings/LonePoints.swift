@@ -10,7 +10,7 @@ struct LonePoints {
     totalCount += 1
   }
 
-  /// Call this after the last point.
+  /// Counts the last point, if it is alone. Call this after the last point.
   mutating func finish() {
     if segmentCount == 1 { count += 1 }
     segmentCount = 0

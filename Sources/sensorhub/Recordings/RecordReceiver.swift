@@ -86,7 +86,7 @@ struct RecordReceiver: ~Copyable {
     return askedAt == nil ? .closed : .asked
   }
 
-  /// Takes a signal.
+  /// Handles a signal.
   ///
   /// - Returns: whether to stop at once, without waiting until the hub has ended the file
   private mutating func hear() -> Bool {

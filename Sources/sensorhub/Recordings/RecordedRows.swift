@@ -184,8 +184,10 @@ extension RecordedRows {
       }
     }
 
-    /// The requested device if the recording has its topic. Otherwise the first device of the board, or else of the
-    /// recording, that has one; `nil` if there is none. A topic is the prefix, the device and the suffix.
+    /// Chooses the device whose topic is read. A topic consists of the prefix, the device's ID and the suffix.
+    ///
+    /// - Returns: the requested device if the recording has its topic; without a request, the first device of the board
+    ///   whose topic the recording has, or else the first device of the recording; `nil` if there is none
     func preferred(_ prefix: String, _ suffix: String, _ wanted: String?) -> (id: String, topic: String)? {
       let own = topics.filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }
       let ids = own.map { String($0.dropFirst(prefix.count).dropLast(suffix.count)) }.sorted()

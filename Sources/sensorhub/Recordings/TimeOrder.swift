@@ -24,8 +24,8 @@ struct TimeOrder {
   private var last = -Double.infinity
   private var lastSection = 0
   private var hasEnded = false
-  /// The number of rows that were left out, because a row of their time or later was already returned, or because they
-  /// fit into no section.
+  /// The number of rows that were left out: `next` has already returned a row that is not earlier, or the row fits into
+  /// no section.
   private(set) var droppedCount = 0
 
   /// The next row in the order of time, and the number of its section.

@@ -25,7 +25,7 @@ final class RecordingReplay {
   /// The offset of `clock` applies to log times from `offsetSince` up to, but not including, `offsetUntil`.
   private var offsetSince: UInt64 = 0
   private var offsetUntil: UInt64 = 0
-  /// The message to return next, because `next` has returned a change of the board first.
+  /// The message to return next. It waits, because `next` had to return a change of the board before it.
   private var waiting: ReplayedMessage?
   private var lastAt: MonotonicInstant?
 
@@ -162,8 +162,8 @@ final class RecordingReplay {
     clock = new
   }
 
-  /// Takes the offset that applies at a log time. It grows when the machine was suspended. Around that time, messages
-  /// with the old offset and with the new one may alternate.
+  /// Sets the offset that applies at a log time. The offset grows when the machine was suspended. Around that time,
+  /// messages with the old offset and with the new one may alternate.
   private func noteOffset(_ logTime: UInt64) {
     guard logTime >= offsetUntil || logTime < offsetSince else { return }
     let (present, until) = facts.holding(atNanoseconds: logTime)

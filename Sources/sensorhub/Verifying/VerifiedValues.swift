@@ -37,7 +37,7 @@ struct VerifiedValues {
   private var first: Double?
   private var last: Double?
 
-  /// Takes a value. A value with the instant of the last one is the same measurement in another state, and is ignored.
+  /// Adds a value. A value with the instant of the last one is the same measurement in another state, and is ignored.
   ///
   /// - Parameter instant: the time of the measurement, in seconds of the hub's clock
   mutating func take(_ value: Double, at instant: Double) {
