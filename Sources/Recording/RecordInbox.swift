@@ -97,14 +97,14 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// Takes a message. It allocates no memory and never waits.
+  /// Adds a message. The function allocates no memory and never waits.
   ///
   /// - Parameters:
   ///   - channel: the number from `register`
   ///   - stamp: the time of the event
   ///   - receivedAt: the exact time of the message's arrival; by default now
   ///   - isWritten: whether the message must be written; other messages, such as log lines, wait until such a message
-  ///     arrives
+  ///   arrives
   public func append(
     _ bytes: UnsafeRawBufferPointer, to channel: Int, at stamp: MonotonicInstant,
     receivedAt: MonotonicInstant? = nil, isWritten: Bool = true

@@ -56,7 +56,7 @@ struct RecordQueue: ~Copyable {
     return lost
   }
 
-  /// Takes the oldest message, and replaces the contents of `bytes` with it; `nil` if no message waits.
+  /// Removes the oldest message, and replaces the contents of `bytes` with it; `nil` if no message waits.
   mutating func take(into bytes: inout [UInt8]) -> Record? {
     guard !isEmpty else { return nil }
     let record = oldest

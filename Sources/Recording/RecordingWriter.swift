@@ -11,7 +11,7 @@ struct RecordingWriter {
     case until(MonotonicInstant)
   }
 
-  /// The pauses after errors. In the longest one the queue does not overflow at usual rates.
+  /// The pauses after errors. Even during the longest pause, the queue does not overflow at usual rates.
   private static let backoff = Backoff(initial: .seconds(1), maximum: .seconds(10))
 
   private let inbox: RecordInbox
@@ -185,9 +185,9 @@ struct RecordingWriter {
       hasToldBeginning = true
       segment = new
     } catch {
-      // A file that was made is not a complete segment, so it is removed.
+      // The new file is not a complete segment, so remove it.
       try? store.remove(name)
-      // The overwritten segment may have lost its end before it got the new name.
+      // The overwritten segment keeps its old name until its first new bytes, and may have lost its end.
       if let recycled = ring.recycled, store.segments.contains(where: { $0.name == recycled }) {
         unfinished.append(recycled)
       }
@@ -244,7 +244,7 @@ struct RecordingWriter {
     ring.end()
   }
 
-  /// Ends a failure and a loss, because all taken messages are on the disk.
+  /// Ends a failure and a loss, because all messages that were taken from the inbox are on the disk.
   private mutating func over() {
     if failure != nil {
       inbox.set(isFailing: false)

@@ -81,7 +81,7 @@ public struct SegmentFolder: SegmentStore {
     } catch {
       throw .system("opening \(path)/\(name)", errno: error.rawValue)
     }
-    // A file that was written over another one is sealed, so `isRecycled` has no effect on it.
+    // A file that was written over another one is sealed, so the value of `isRecycled` does not matter.
     return try MCAPRepair.repair(descriptor: descriptor, path: "\(path)/\(name)", isRecycled: false)
   }
 }

@@ -159,7 +159,8 @@ public enum RecorderEvent: Equatable, Sendable {
   public enum Loss: Equatable, Sendable {
     /// Messages come faster than they are written, and the oldest waiting ones are dropped.
     case slow
-    /// Nothing can be written, so more messages wait than the queue can hold; or the disk has lost written ones.
+    /// Nothing can be written, so more messages wait than the queue can hold; or the disk has lost messages that were
+    /// written.
     case failing
   }
 

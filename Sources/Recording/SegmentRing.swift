@@ -139,7 +139,7 @@ final class SegmentRing {
   /// Counts bytes that were added to the present segment.
   func wrote(_ count: Int) { counters.wrote(byteCount: count) }
 
-  /// Removes the segments whose contents are all too old.
+  /// Removes the segments in which every message is too old.
   func removeOld() throws(MCAPError) {
     if ages.hasClockJumped() {
       // Correct the times of the files, because later readers, such as the next hub, use them as the ages of the

@@ -26,7 +26,7 @@ public struct MessageIntervals: Sendable {
     present = nil
   }
 
-  /// Takes the log time of the next message.
+  /// Adds the log time of the next message.
   public mutating func add(logTimeNanoseconds time: UInt64) {
     count += 1
     let file = present ?? (time, time, 0)

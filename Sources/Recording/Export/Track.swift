@@ -50,7 +50,7 @@ public struct TrackSplitter: Sendable {
   /// Records that, since the last point, a receiver had no power or the hub was asleep.
   public mutating func noteRest() { hasRested = true }
 
-  /// Takes the next point's time.
+  /// Examines the next point's time.
   ///
   /// - Returns: whether a new part of the track begins there
   public mutating func beginsSegment(at time: UTCTime) -> Bool {
