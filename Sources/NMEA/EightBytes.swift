@@ -10,6 +10,7 @@ struct EightBytes {
   private var commas: UInt64 = 0
 
   /// Examines the leading characters, in memory order, that are above all characters at which a sentence may end.
+  ///
   /// A sentence may end at a control character, `*`, `$` and `!`. Nearly all characters of sentences are above them.
   /// The caller handles blanks and all other characters that are not above them.
   ///

@@ -20,6 +20,7 @@ public struct ReceiverFramer: ~Copyable, Sendable {
   public var expectsChecksums: Bool { text.expectsChecksums }
 
   /// Examines the next bytes of the stream.
+  ///
   /// - Parameters:
   ///   - readAt: the time at which the bytes were read, in nanoseconds of the caller's clock; frames carry this time
   ///   - receive: called for each frame, in order, before this method returns. A frame points into a buffer and must

@@ -56,6 +56,7 @@ public struct SentenceFramer: ~Copyable, Sendable {
   public init() { carried.reserveCapacity(SentenceFramer.maximumLength) }
 
   /// Examines the next bytes of the stream.
+  ///
   /// - Parameters:
   ///   - readAt: when the bytes were read, in nanoseconds of the caller's clock; sentences carry this time
   ///   - silence: the duration without bytes before this read, in nanoseconds; `nil` for the time since the previous

@@ -104,7 +104,7 @@ public final class RecordInbox: Sendable {
   ///   - stamp: the time of the event
   ///   - receivedAt: the exact time of the message's arrival; by default now
   ///   - isWritten: whether the message must be written; other messages, such as log lines, wait until such a message
-  ///   arrives
+  ///     arrives
   public func append(
     _ bytes: UnsafeRawBufferPointer, to channel: Int, at stamp: MonotonicInstant,
     receivedAt: MonotonicInstant? = nil, isWritten: Bool = true

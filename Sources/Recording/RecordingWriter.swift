@@ -54,6 +54,8 @@ struct RecordingWriter {
   }
 
   /// Does the work that is due.
+  ///
+  /// - Returns: when the next call is due
   mutating func turn() -> Pause {
     begin()
     let now = time.clock.now

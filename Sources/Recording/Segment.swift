@@ -49,7 +49,7 @@ final class Segment {
       MCAPMessage(
         channelID: id, sequence: record.sequence, logTimeNanoseconds: record.logTimeNanoseconds,
         publishTimeNanoseconds: record.publishTimeNanoseconds, data: bytes[...]))
-    // Before the message was added, a full chunk was written.
+    // If the byte count has changed, the writer has written a full chunk, which does not contain this message.
     if writer.byteCount != before { writtenMessageCount = writer.handedMessageCount }
   }
 

@@ -110,7 +110,7 @@ public final class SegmentRecorder: Sendable {
   }
 
   /// Reports the messages that still wait as lost, for a process that ends without waiting for the disk. The recorder's
-  /// thread goes on.
+  /// thread continues.
   public func giveUp() {
     let isUnderWay = state.withLock { $0.phase == .queued || $0.phase == .running }
     if isUnderWay { inbox.giveUp() }

@@ -173,7 +173,7 @@ struct SegmentAges {
   private var writtenAt: [String: MonotonicInstant] = [:]
   /// When each segment was written, corrected so that none was written before the previous one.
   private var orderedAt: [String: MonotonicInstant] = [:]
-  /// How far the system clock is ahead of the monotonic clock and the suspends.
+  /// How far the system clock is ahead of the monotonic clock plus the time of all suspends.
   private var lead: Int64
 
   init(_ time: RecordingTime) {

@@ -102,7 +102,8 @@ public struct World: Sendable {
       rehearsed.map { $0.practice.attitude(at: $0.seconds + later) } ?? self.attitude(at: time + later)
     }
     let present = attitude(0)
-    // The rates are computed by difference. This is exact enough, and stays correct however `attitude` is computed.
+    // The rates come from the difference between two attitudes. This is exact enough, and stays correct however
+    // `attitude` is computed.
     let turn = present.conjugate * attitude(step)
     if isParked || rehearsed != nil { (motion.velocity, motion.acceleration) = (.zero, .zero) }
     if let drift, elapsed > drift.since {

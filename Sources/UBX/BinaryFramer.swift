@@ -46,6 +46,7 @@ public struct BinaryFramer: ~Copyable, Sendable {
   public var isInside: Bool { !carried.isEmpty }
 
   /// Examines the next bytes of the stream.
+  ///
   /// - Parameters:
   ///   - readAt: the time at which the bytes were read, in nanoseconds of the caller's clock
   ///   - receive: called for each piece, in order, before this method returns. A piece points into a buffer and must

@@ -1,5 +1,5 @@
-/// Searches for a complete frame inside a supposed long message: a message or a sentence with a right checksum proves
-/// that the length is a bit error or noise.
+/// Searches for a complete frame inside an apparent long message. A message or a sentence with a correct checksum
+/// proves that the length of the long message is wrong, because of a bit error or noise.
 ///
 /// The search finds only short frames. It examines each byte once, except for those after the start of an incomplete
 /// short frame, which it examines again with each read.

@@ -196,7 +196,7 @@ final class IIOInertialDriver: InertialDriver {
     run.hasGap = false
   }
 
-  /// The temperature, read at intervals. Some drivers do not provide it while scans are on.
+  /// The temperature, which is read only at intervals. Some drivers do not provide the temperature while scans are on.
   private func temperature(_ run: Run) -> Float? {
     guard let temperature = run.temperature else { return nil }
     run.burstsUntilTemperature -= 1
@@ -209,10 +209,11 @@ final class IIOInertialDriver: InertialDriver {
 }
 
 extension IIOBus {
-  /// The kernel's files for sensors, from the bus if it is an `IIOBus`, and otherwise of this machine.
+  /// The kernel's files for sensors: those of the bus if it is an `IIOBus`, and otherwise those of this machine.
   static func system(of bus: any I2CBus) -> IIOSystem { (bus as? IIOBus)?.system ?? IIOSystem() }
 
-  /// The age of the chip's measurement at a scan: with a timer half a period on average, and otherwise zero.
+  /// The average age of the chip's measurement at a scan: half a period if a timer triggers the scans, and otherwise
+  /// zero.
   static func lag(_ chipHz: Double?, isTimed: Bool) -> Duration {
     guard isTimed, let chipHz else { return .zero }
     return .nanoseconds(Int64(0.5e9 / chipHz))

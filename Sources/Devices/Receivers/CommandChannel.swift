@@ -98,8 +98,8 @@ public final class CommandChannel {
     return try ask()
   }
 
-  /// Waits for late answers to earlier attempts, and ignores them. After `lateness` they would no longer be
-  /// recognised.
+  /// Waits for late answers to earlier attempts, for at most `lateness`, and ignores them. Otherwise such an answer
+  /// would count for the next request.
   private func awaitLate(_ due: Due) throws(HardwareError) {
     var (open, count) = (due.request, due.count)
     try read(
@@ -111,7 +111,7 @@ public final class CommandChannel {
       }, isFound: { count <= 0 })
   }
 
-  /// Whether the deadline of `endInOrder` is over.
+  /// Whether the deadline of `endInOrder` has passed.
   var isOverdue: Bool { deadline.map { clock.now >= $0 } ?? false }
 
   /// Sends bytes that are not answered.

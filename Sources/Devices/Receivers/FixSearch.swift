@@ -39,7 +39,8 @@ public struct FixSearch: Equatable, Sendable {
   static let listLifetime = Duration.seconds(12)
   /// The time that a receiver may take before it lists satellites.
   static let listPatience = Duration.seconds(5)
-  /// Noise is reported if at least this number of bytes has arrived. Fewer bytes may be a spike on an open line.
+  /// Noise is reported only if at least this number of bytes has arrived. Fewer bytes may come from interference on a
+  /// line to which nothing is connected.
   static let leastNoise = 16
   /// The number of satellites that a position in space needs.
   static let leastSatellites = 4
@@ -72,6 +73,8 @@ public struct FixSearch: Equatable, Sendable {
     counters = ReceiverDecoder.Counters()
   }
 
+  /// Examines the counts after a read.
+  ///
   /// - Parameter present: the counts since the line was opened
   public mutating func read(_ present: ReceiverDecoder.Counters, at now: MonotonicInstant) {
     defer { counters = present }

@@ -18,7 +18,7 @@ public final class ReceiverBridge: Sendable {
     /// The client that has the right to write; `nil` if none has.
     var writer: Writer?
     var waiting: [UInt8] = []
-    /// The clients that have left since the hub has found the receiver.
+    /// The clients that have left since the hub last found the receiver.
     var departures: [Departure] = []
     /// The last progress: when the receiver last took bytes, or when the oldest bytes or departures began to wait.
     var since = MonotonicInstant(nanoseconds: 0)
@@ -191,7 +191,7 @@ struct BridgeFeed {
   private let bridge: ReceiverBridge
   /// The bytes that were taken from the bridge, but that the line has not accepted yet.
   private var rest: ArraySlice<UInt8> = []
-  /// Where the written bytes end.
+  /// Whether the written bytes end in the middle of a message.
   private var end = HalfMessage()
 
   init(_ bridge: ReceiverBridge) { self.bridge = bridge }

@@ -53,7 +53,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
 
   public init() {}
 
-  /// The silence that ends the present epoch; `nil` if none has begun.
+  /// The silence that ends the present epoch; `nil` if no epoch has begun.
   public var silenceThatEnds: Duration? { assembler.silenceThatEnds.map { .nanoseconds($0) } }
 
   /// Whether all sentences of this receiver have a checksum.
@@ -124,7 +124,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
     frozen.look(at: readAt, frames: counters.sentences + counters.messages)
   }
 
-  /// When the present epoch will end if nothing more arrives; `nil` if none has begun.
+  /// When the present epoch will end if nothing more arrives; `nil` if no epoch has begun.
   public var silenceEndsAt: MonotonicInstant? { silenceThatEnds.map { lastReadAt + $0 } }
 
   /// Ends the present epoch, because the silence has been long enough.

@@ -348,8 +348,8 @@ public final class SerialReceiver {
       if let outcomes = decoder.takeOutcomes() { corrections?.note(outcomes) }
     }
     report(counters)
-    // Bytes that arrive in the meantime wait in the socket, or are lost there. A request to stop also ends the next
-    // wait.
+    // Bytes that arrive during this pause wait in the socket, or are lost there. The result is not needed: a request to
+    // stop also ends the next wait.
     if !port.hasSpeed, let pause = rate.pause(after: count, at: clock.now) { _ = poller.wait(for: nil, atMost: pause) }
   }
 }

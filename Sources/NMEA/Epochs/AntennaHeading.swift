@@ -19,6 +19,7 @@ struct AntennaHeadingMemory: Sendable {
   private var heading: (value: AntennaHeading, at: Int64)?
 
   /// Stores a heading, unless it or its sigma is out of range.
+  ///
   /// - Parameters:
   ///   - sigma: the sigma; `nil` if the receiver does not state it
   ///   - instant: when the heading was read

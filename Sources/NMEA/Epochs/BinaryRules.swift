@@ -3,6 +3,7 @@ import UBX
 /// Applies the messages of binary protocols to the epoch that they belong to.
 extension EpochAssembler {
   /// Applies a message of a binary protocol.
+  ///
   /// All messages of one solution state the same time of week (u-blox) or run time of the receiver (CASIC), so the
   /// beginning of an epoch need not be guessed. NAV-EOE marks the end of an epoch.
   ///

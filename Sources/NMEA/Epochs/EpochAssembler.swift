@@ -102,7 +102,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
     return min(max(periodNanoseconds / 2, EpochAssembler.shortestSilence), EpochAssembler.longestPause)
   }
 
-  /// The result of taking a sentence.
+  /// The result of applying a sentence.
   public enum Outcome: Sendable {
     /// The type is unknown, or fields are missing. The sentence still ends a list of satellites.
     case unknown

@@ -8,7 +8,7 @@ struct FixUpdate {
   var deniesFix = false
   /// Whether the sentence states that the time is unknown.
   var clearsTime = false
-  /// The epoch's time in the sentence.
+  /// The time in the sentence that identifies its epoch.
   var stamp: TimeOfDay?
   /// Whether the sentence opens an epoch, whatever its time.
   var beginsEpoch = false

@@ -56,7 +56,8 @@ extension EpochAssembler {
     case .uniHeading(let unicore):
       antennaHeading.note(unicore.headingDegrees, sigma: unicore.sigmaDegrees, at: beganAt)
     case .heading(let heading):
-      // A magnetic compass has its own errors, even if it corrects for the variation.
+      // A magnetic compass has its own errors, even if it corrects for the variation, so its heading is not stored as
+      // an antenna's.
       if heading.isMeasured, sentence.talker != .magneticCompass {
         antennaHeading.note(heading.trueDegrees, at: beganAt)
       }

@@ -128,14 +128,15 @@ public struct StatesOfRecording: Sendable {
   private mutating func giveHeld() -> Entry? {
     guard let held else { return nil }
     self.held = nil
-    // A state with a point may still follow in the interval, on the next page.
+    // Leave out only further states without a point: a state with a point may still follow in the interval, on the next
+    // page.
     givenNanoseconds = held.endNanoseconds
     return held.entry
   }
 
   private mutating func take(_ message: MCAPMessage) -> Entry? {
     let logTime = message.logTimeNanoseconds
-    // Another recording has begun, or its clock was wrong.
+    // Another recording has begun, or the clock was set back.
     if logTime < lastLogTimeNanoseconds {
       dueNanoseconds = 0
       givenNanoseconds = 0

@@ -162,7 +162,7 @@ public struct ReplayPlayer {
     func isOffset(_ other: Int64) -> Bool { (offset &- other).magnitude < 1_000_000_000 }
     let before = stage.systemTimeOffsetNanoseconds
     let isSame = isOffset(before &- systemAheadNanoseconds)
-    // After a restart of the hub, the offset of the system clock at that time applies.
+    // If the hub or the machine was restarted in between, the earlier difference between the clocks no longer applies.
     if !isSame { systemAheadNanoseconds = 0 }
     // The message is from the same recording and not earlier, so the clock may just advance to it.
     if instant >= clock.now, isSame || isOffset(before) {
@@ -198,6 +198,8 @@ struct PlaybackRate {
 
   init(at now: MonotonicInstant) { last = now }
 
+  /// Adds the time since the last call to the backlog.
+  ///
   /// - Parameter rate: recorded seconds per second; 0 while paused
   mutating func advance(to now: MonotonicInstant, rate: Double) {
     owed = rate > 0 ? min(owed + (now - last) * rate, PlaybackRate.mostOwed * max(rate, 1)) : .zero

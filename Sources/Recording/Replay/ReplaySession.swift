@@ -169,7 +169,8 @@ public final class ReplaySession: Sendable {
     return staysAtEnd ? waitForSeek() : nil
   }
 
-  /// Checks for a new request, which must interrupt the reading up to a time, because that may take long.
+  /// Checks for a new request. A request must be able to interrupt the search for a time in the recording, because the
+  /// search may take long.
   ///
   /// - Returns: `nil` to continue; `.some(nil)` to end the replay; otherwise the time to jump to
   private func interruption() -> Int64?? {

@@ -84,7 +84,7 @@ final class KnowledgeOfRun {
   /// - Parameter isAlone: whether the supply will certainly be switched off; otherwise the receiver must not be
   ///   stopped for saving
   func save(from receiver: any CommandedReceiver, _ channel: CommandChannel, isAlone: Bool) throws(HardwareError) {
-    // The earlier data stays until the receiver has learned something new.
+    // Without a fix in this run, the receiver has learned nothing new, so the earlier data stays.
     guard let last, let firstFixAt else { return }
     let now = clock.now
     guard let place = last.place.aged(by: now - last.at) else { return }

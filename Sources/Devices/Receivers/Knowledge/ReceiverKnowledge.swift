@@ -16,8 +16,8 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
     private static let metresPerSecond = 20.0
     /// The error in metres above which a position is useless for any receiver.
     private static let mostMetres = 300_000.0
-    /// The sigma that is assumed if the receiver states none, typical of most receivers, and the smallest sigma of any
-    /// position.
+    /// `usualSigmaMetres` is assumed if the receiver states no sigma; most receivers have about this sigma.
+    /// `leastSigmaMetres` is the smallest sigma of any position.
     static let usualSigmaMetres = 50.0
     static let leastSigmaMetres = 10.0
 

@@ -62,7 +62,8 @@ struct UbloxReceiver: CommandedReceiver {
       report.note("messages", try changes.setMessages(messages, version.protocolVersion, channel))
     }
     if settings.reportsCorrections, settings.messages == .ubx, !report.isHopeless {
-      // Most receivers accept no corrections and do not know the message, so a refusal does not show a mistake in the board file.
+      // Most receivers accept no corrections and do not know the message, so a refusal does not show a mistake in the
+      // board file.
       let answer = try changes.setCorrectionReports(channel)
       report.note("messages", answer == .refused ? .accepted : answer)
     }
