@@ -150,8 +150,10 @@ struct FieldReader {
     return degrees
   }
 
-  /// - Parameter takesExponent: whether `8.3e-05` is a number, as some programs print small numbers. Times and angles,
-  ///   whose digits have fixed places, have no exponent
+  /// A decimal number before rounding.
+  ///
+  /// - Parameter takesExponent: whether `8.3e-05` is a number. Some programs print small numbers in this form. Times
+  ///   and angles, whose digits have fixed places, have no exponent
   @inline(__always)
   mutating func decimal(takesExponent: Bool = false) -> Decimal? {
     skipBlanks()
@@ -208,7 +210,7 @@ struct FieldReader {
     return digits == 0 ? nil : isNegative ? -value : value
   }
 
-  /// Takes digits up to the first other character. If there are more than eighteen, `mantissa` wraps around.
+  /// Reads digits up to the first other character. If there are more than eighteen, `mantissa` wraps around.
   ///
   /// - Returns: the number of digits
   @inline(__always)
@@ -318,8 +320,8 @@ struct FieldReader {
 
     @inline(__always)
     var value: Double {
-      // Both operands are exact below 2^53, so this division rounds only once. Neither is above 10^18, so a signed
-      // conversion works, which takes one instruction instead of half a dozen.
+      // Both operands are exact below 2^53, so this division rounds only once. Neither operand is above 10^18, so a
+      // signed conversion works. It takes one instruction instead of half a dozen.
       let magnitude = Double(Int64(truncatingIfNeeded: mantissa)) / Decimal.doublePower(decimals)
       return isNegative ? -magnitude : magnitude
     }

@@ -15,12 +15,12 @@ struct ConditionLines {
 
   private var said: [String: Said] = [:]
 
-  /// Compares the hub's report about its devices with the previous one.
+  /// Compares the hub's report about its devices with the lines that were printed.
   ///
   /// - Returns: the lines to print, without line ends
   mutating func take(_ report: DevicesOfHub.Report, at now: MonotonicInstant) -> [String] {
     var lines: [String] = []
-    // The worst problem of each device comes first.
+    // Print only the first problem of each device, which is the worst.
     var present: Set<String> = []
     for (name, condition) in report.troubles where present.insert(name).inserted {
       let before = said[name]

@@ -85,8 +85,8 @@ struct HubService: Sendable {
       },
       onReload: { await reloader.reload() })
     supplyTimes?.restore(to: hub.machine)
-    // Do this only after the signals are handled: before that, a signal would end the process and leave the lines in
-    // any state.
+    // Do this only once this process handles signals. Before that, a signal would end the process and leave the lines
+    // in any state.
     for problem in inUse.makeSafe(hardware, and: hub, isStarting: true).problems { sink.write(.warning, problem) }
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.registry.value.pulseProblems { sink.write(.warning, problem) }
@@ -113,7 +113,7 @@ struct HubService: Sendable {
     let boardSleep = BoardSleepOutput(
       host: host, sink: sink, file: boardSleepFile,
       surroundings: BoardSleepOutput.Surroundings(save: { [usageHistories] in usageHistories?.write() }))
-    // This must precede the requests: the board may have been woken for one of them.
+    // This must precede the standing requests, because the board may have been woken for one of them.
     boardSleep.begin()
     let calibration = BackgroundCalibration(host: host, sink: sink)
     calibration.begin()

@@ -182,7 +182,7 @@ struct Fuse: ParsableCommand {
     if let fault { Terminal.standardError("imu: \(fault)") }
     if isHeadingDoubted || filter.isHeadingDoubted {
       Terminal.standardError(
-        "gnss: its headings contradict its fixes, and were not fused any more: check 'headingOffsetDegrees'")
+        "gnss: the headings contradict the fixes, so later headings were not fused: check 'headingOffsetDegrees'")
     }
   }
 

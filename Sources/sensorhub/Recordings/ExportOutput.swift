@@ -33,8 +33,8 @@ final class ExportOutput: TrackOutput {
     var status = stat()
     let isThere = stat(path, &status) == 0
     let isFile = status.st_mode & S_IFMT == S_IFREG
-    // A temporary file is used only if the output is a regular file. With `--force`, a pipe or a device is written to
-    // directly.
+    // A temporary file is used if the output is a regular file, or does not exist yet. With `--force`, a pipe or a
+    // device is written to directly.
     let isBeside = !isThere || isFile
     let inPlace = isBeside || !replaces ? 0 : try OutputLink.flag(for: path)
     temporaryPath = isBeside ? "\(path).part-\(getpid())" : nil

@@ -186,8 +186,8 @@ extension RecordedRows {
 
     /// Chooses the device whose topic is read. A topic consists of the prefix, the device's ID and the suffix.
     ///
-    /// - Returns: the requested device if the recording has its topic; without a request, the first device of the board
-    ///   whose topic the recording has, or else the first device of the recording; `nil` if there is none
+    /// - Returns: the requested device if the recording has its topic; otherwise the first device of the board whose
+    ///   topic the recording has, or else the first device of the recording; `nil` if the recording has no such topic
     func preferred(_ prefix: String, _ suffix: String, _ wanted: String?) -> (id: String, topic: String)? {
       let own = topics.filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }
       let ids = own.map { String($0.dropFirst(prefix.count).dropLast(suffix.count)) }.sorted()

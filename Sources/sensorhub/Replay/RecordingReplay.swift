@@ -180,7 +180,8 @@ extension ReplayedMessage.Content {
   fileprivate func read(at instant: MonotonicInstant) -> Self {
     switch self {
     case .sentences(var sentences):
-      // Sentences are recorded with a time slightly before they were read, which must not be before their first byte.
+      // The recorded time of sentences is slightly before they were read. It may be before their first byte, but their
+      // reading time must not be.
       sentences.readAt = max(instant, sentences.beganAt)
       return .sentences(sentences)
     case .batch(var batch):
