@@ -39,7 +39,7 @@ public struct TimeOfDay: Equatable, Sendable {
     (TimeOfDay.leastBetweenEpochs..<2_000_000_000).contains(other.nanoseconds(since: self))
   }
 
-  /// The difference within one day, negative if this time is earlier.
+  /// The time since another time of the same day; negative if this time is earlier.
   @inline(__always)
   func nanoseconds(since other: TimeOfDay) -> Int64 {
     Int64(second - other.second) * 1_000_000_000 + Int64(nanosecond - other.nanosecond)

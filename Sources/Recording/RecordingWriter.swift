@@ -28,9 +28,9 @@ struct RecordingWriter {
   private var segmentBeganAt = MonotonicInstant(nanoseconds: 0)
   /// The time of the last message that had to be written.
   private var lastWantedAt = MonotonicInstant(nanoseconds: 0)
-  /// The facts at the time of the first message that is not written yet, and all later ones.
+  /// The sets of facts that apply from the first unwritten message on, in the order of their times.
   private var facts: [[MCAPMetadata]] = []
-  /// The number of facts that the segment has.
+  /// The number of these sets that the segment contains.
   private var writtenFactCount = 0
   /// The message that was taken from the inbox but is not written yet; its contents are in `bytes`.
   private var pending: (record: RecordQueue.Record, channel: RecordedChannel)?

@@ -176,7 +176,8 @@ extension FixSearch.Finding {
       "wait: without a fix a modem may report nothing for minutes; then check that an antenna for its receiver is connected"
     case .silent where I2CPortName(port) != nil:
       "check that the receiver's I2C port is enabled, and that SDA and SCL are wired"
-    case .noSentences where I2CPortName(port) != nil: "check 'address' in the board file: the chip there is not a receiver"
+    case .noSentences where I2CPortName(port) != nil:
+      "check 'address' in the board file: the chip there is not a receiver"
     case .silent: "check that the receiver has power, and that its TX is wired to this board's RX"
     case .noSentences where isSpeedFixed: "leave 'speed' out of the board file, so that the hub finds the speed"
     case .noSentences: "the hub tries all usual speeds; check what is connected: sensorhub probe"

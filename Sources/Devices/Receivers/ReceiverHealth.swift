@@ -37,8 +37,8 @@ struct FrozenOutputDetector: Sendable {
 
   /// The lowest speed that counts as motion, m/s. Lower speeds are noise.
   private static let leastSpeed = 2.0
-  /// The distance in metres that the receiver must have covered at its stated speed. The coarsest sentences resolve 18
-  /// m.
+  /// The distance in metres that the receiver must have covered, by its stated speed, before it counts as frozen. The
+  /// coarsest sentences state positions in steps of 18 m.
   private static let distance = 50.0
   private static let leastRepetitions = 5
   /// The longest time for which a stated speed counts, seconds.

@@ -34,7 +34,7 @@ public final class SerialReceiver {
   private var feed: CorrectionFeed?
   /// The clients' way to the receiver; `nil` if clients cannot write to it.
   let bridge: ReceiverBridge?
-  /// The clients whose bytes end a wait. During requests to the receiver there are none.
+  /// The events of the bridge that end a wait early. During requests to the receiver there are none.
   private var attention = Attention.none
   private var speed = BaudRate.b9600
   /// The maximum time without bytes, or without meaningful bytes.
@@ -117,10 +117,10 @@ public final class SerialReceiver {
 
   enum Hearing { case heard, nothing, stopped }
 
-  /// The clients of the bridge whose bytes end a wait for the receiver.
+  /// The events of the bridge that end a wait for the receiver early.
   private enum Attention {
     case none
-    /// A client of the bridge that wants to write, so that the reading of epochs ends.
+    /// A client that begins to write. The reading of epochs then ends.
     case claim
     /// Each message of the client that writes.
     case relay
