@@ -29,7 +29,6 @@ struct FieldReader {
     }
   }
 
-  /// Skips `count` fields.
   @inline(__always)
   mutating func skip(_ count: Int = 1) {
     for _ in 0..<count { leaveField() }
@@ -79,7 +78,7 @@ struct FieldReader {
   /// A whole number. Reading stops at the first character that is not a digit, because some receivers append units.
   @inline(__always)
   mutating func integer() -> Int? {
-    // Nearly all numbers have one to three digits and a comma after them.
+    // Nearly all numbers have one to three digits and a comma after them, so these are read without a loop.
     if end - position >= 4 {
       let first = Int(position[0] &- Byte.zero)
       if first <= 9 {

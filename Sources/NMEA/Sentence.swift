@@ -240,7 +240,6 @@ public struct Talker: Equatable, Hashable, Sendable {
   /// Quectel's own talker for its receivers' sentences about BeiDou and QZSS.
   public static let quectel = Talker(UInt8(ascii: "P"), UInt8(ascii: "Q"))
   public static let navic = Talker(UInt8(ascii: "G"), UInt8(ascii: "I"))
-  /// A magnetic compass.
   static let magneticCompass = Talker(UInt8(ascii: "H"), UInt8(ascii: "C"))
   /// Several systems in one solution.
   public static let combined = Talker(UInt8(ascii: "G"), UInt8(ascii: "N"))

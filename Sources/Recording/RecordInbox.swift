@@ -9,7 +9,7 @@ public final class RecordInbox: Sendable {
   private struct State: ~Copyable {
     var queue: RecordQueue
     var channels: [RecordedChannel] = []
-    /// The last facts as they were set.
+    /// The facts as they were last set.
     var facts: [MCAPMetadata] = []
     /// The facts that the writer has not taken yet, each with its time, in the order of their times.
     var newFacts: [[MCAPMetadata]] = []

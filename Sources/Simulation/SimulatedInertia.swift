@@ -66,7 +66,6 @@ extension SIMD3<Int16> {
 }
 
 extension [UInt8] {
-  /// Stores three numbers, low byte first.
   mutating func store(lowByteFirst axes: SIMD3<Int16>, at register: UInt8) {
     for axis in 0..<3 {
       self[Int(register) + 2 * axis] = UInt8(truncatingIfNeeded: axes[axis])
@@ -74,7 +73,6 @@ extension [UInt8] {
     }
   }
 
-  /// Appends three numbers, low byte first.
   mutating func append(lowByteFirst axes: SIMD3<Int16>) {
     for axis in 0..<3 {
       append(UInt8(truncatingIfNeeded: axes[axis]))
@@ -82,7 +80,6 @@ extension [UInt8] {
     }
   }
 
-  /// Appends three numbers, high byte first.
   mutating func append(highByteFirst axes: SIMD3<Int16>) {
     for axis in 0..<3 {
       append(UInt8(truncatingIfNeeded: axes[axis] >> 8))

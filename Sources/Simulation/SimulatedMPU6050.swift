@@ -194,7 +194,6 @@ public final class SimulatedMPU6050: SimulatedChip {
     }
   }
 
-  /// The configured units.
   private func units(_ state: borrowing State) -> (degrees: Double, gravities: Double) {
     let gyroscope = state.registers[Int(Register.gyroscopeRange)] >> identity.gyroscopeRangeShift & 3
     let accelerometer = state.registers[Int(Register.accelerometerRange)] >> 3 & 3

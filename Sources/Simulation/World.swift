@@ -81,7 +81,6 @@ public struct World: Sendable {
     public var altitudeHAEMetres: Double
     /// The magnetic field in body axes, microtesla.
     public var magneticField: SIMD3<Double>
-    /// The air pressure in pascals.
     public var pressurePascals: Double
     /// A factor for the chips' noise.
     public var noiseScale: Double

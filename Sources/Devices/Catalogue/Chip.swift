@@ -39,7 +39,7 @@ public struct Chip<Driver, Configuration>: Sendable {
 
   /// - Parameters:
   ///   - actualRate: returns the chip's rate for a requested one
-  ///   - putToSleep: puts a chip in an unknown state to sleep
+  ///   - putToSleep: puts a chip to sleep, whatever its state
   init(
     name: String, title: String, addresses: [UInt8], identity: ChipIdentity, relatives: [UInt8] = [],
     provenAgainst: String,
@@ -87,7 +87,7 @@ public struct Chip<Driver, Configuration>: Sendable {
     makeDriver(connection, configuration)
   }
 
-  /// Puts a chip in an unknown state to sleep. Does nothing to a chip that its driver would refuse.
+  /// Puts a chip to sleep, whatever its state. Does nothing to a chip that its driver would refuse.
   public func sleep(on bus: any I2CBus, address: UInt8) throws(HardwareError) {
     try bus.claim(address)
     let registers = I2CRegisters(bus, address: address, capacity: ChipIdentity.longest)

@@ -48,7 +48,6 @@ public struct GNSSFix: Equatable, Sendable {
   /// The standard deviations north, east, down if the receiver states the covariance, in metres and in m/s.
   public var positionSigmas: SIMD3<Float>?
   public var velocitySigmas: SIMD3<Float>?
-  /// The error of the time, seconds.
   public var timeErrorSeconds: Double?
   /// The interference at the epoch. It is a property of the receiver, and not of its solution.
   public var interference = Interference()

@@ -228,7 +228,6 @@ public struct SiRFErrorEstimate: Equatable, Sendable {
 
 /// PMTK001: a MediaTek receiver's answer to a command.
 public struct MediaTekAcknowledgement: Equatable, Sendable {
-  /// The number of the command.
   public var command: Int
   public var result: Result
 

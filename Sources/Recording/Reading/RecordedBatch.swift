@@ -10,7 +10,6 @@ public enum RecordedBatch {
   private static let sampleByteCount = 32
   public static let largestByteCount = headByteCount + IMUBatch.capacity * sampleByteCount
 
-  /// Appends a batch to bytes.
   public static func append(_ batch: IMUBatch, to bytes: inout [UInt8]) {
     func append(_ value: some FixedWidthInteger & BitwiseCopyable) {
       withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
@@ -26,7 +25,8 @@ public enum RecordedBatch {
     }
   }
 
-  /// Reads a batch; `nil` if the data is invalid. The message's time is the time at which the batch was read.
+  /// Reads a batch; `nil` if the data is invalid. The data does not state when the batch was read; the time of the
+  /// message does.
   public static func read(_ data: ArraySlice<UInt8>) -> IMUBatch? {
     data.withUnsafeBytes { bytes in
       guard bytes.count >= headByteCount else { return nil }

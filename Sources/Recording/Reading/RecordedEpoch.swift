@@ -19,7 +19,6 @@ import MonotonicTime
 public enum RecordedEpoch {
   public static let byteCount = 4 + 8 + 6 + 8 + 8 + 16 * 8
 
-  /// Appends an epoch to bytes.
   public static func append(_ epoch: ReceiverEpoch, to bytes: inout [UInt8]) {
     var writer = Writer(bytes: bytes)
     bytes = []

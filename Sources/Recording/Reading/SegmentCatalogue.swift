@@ -54,7 +54,6 @@ public final class SegmentCatalogue: Sendable {
   private let folder: SegmentFolder
   private let known = Guarded<[String: Known]>([:])
 
-  /// - Parameter path: the path of the folder
   public init(path: String) { folder = SegmentFolder(path: path) }
 
   public var path: String { folder.path }

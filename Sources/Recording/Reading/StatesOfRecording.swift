@@ -7,7 +7,6 @@ import NMEA
 public struct StatesOfRecording: Sendable {
   public struct Entry: Sendable {
     public var state: RecordedState
-    /// The time of the state.
     public var time: UTCTime
     /// The point; `nil` if an earlier entry has the same position, or the state has no position.
     public var point: TrackPoint?

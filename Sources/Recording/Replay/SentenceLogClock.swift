@@ -18,8 +18,8 @@ public struct SentenceLogClock {
   }
 
   /// The time of a sentence or message, in nanoseconds since that midnight. If it has no time of its own, it gets the
-  /// time of the previous one; `nil` before the first time in the log. The time goes back only by more than ten
-  /// seconds, which means that another recording begins in the log.
+  /// time of the previous one; `nil` before the first time in the log. The result goes back only if the stated time is
+  /// more than ten seconds earlier, because then another recording begins in the log.
   public mutating func time(ofWhatStates stated: StatedTime?) -> Int64? {
     if let stated {
       let (time, date) = (stated.time, stated.date)

@@ -19,7 +19,6 @@ public struct ReceiverPause: Sendable {
 
   private static let volts = 3.3
   private static let step = Duration.milliseconds(100)
-  /// The maximum duration of a search.
   private static let longestSearch = Duration.seconds(600)
 
   /// The energy of a pause, including the search at its end, in milliwatt-hours at 3.3 V. `nil` if the receiver does

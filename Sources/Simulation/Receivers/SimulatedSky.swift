@@ -1,4 +1,3 @@
-/// A satellite system.
 enum SatelliteSystem: UInt8, CaseIterable, Sendable {
   // The raw values are u-blox's numbers.
   case gps = 0

@@ -85,7 +85,7 @@ public struct UBXPortConfiguration: Equatable, Sendable {
 
 /// CFG-GNSS: the enabled constellations, with the channels that the receiver assigned.
 public struct UBXConstellations: Equatable, Sendable {
-  /// The constellations by their numbers in messages.
+  /// A constellation. The raw value is its number in messages.
   public enum System: UInt8, Sendable {
     case gps = 0
     case sbas = 1

@@ -130,7 +130,6 @@ struct Watch: ParsableCommand {
     }
   }
 
-  /// The request to the hub.
   private func request() throws(ViewRequest.Mistake) -> ViewRequest {
     var values = ViewRequest.Values()
     // Without a rate, the first state is sent as soon as there is one.

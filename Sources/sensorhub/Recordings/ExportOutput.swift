@@ -69,7 +69,6 @@ final class ExportOutput: TrackOutput {
 
   var name: String { path.map { "'\($0)'" } ?? "standard output" }
 
-  /// Whether the output is a terminal.
   let isTerminal: Bool
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(Errno) {

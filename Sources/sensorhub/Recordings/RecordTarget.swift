@@ -53,7 +53,6 @@ final class RecordTarget {
 
   var name: String { path.map { "'\($0)'" } ?? "standard output" }
 
-  /// Whether the output is a terminal.
   var isTerminal: Bool { isatty(file.rawValue) == 1 }
 
   /// The descriptor on which to wait before `writeSome`.

@@ -191,7 +191,7 @@ struct CASICProtocol: ReceiverProtocol {
     return true
   }
 
-  /// CFG-CFG: 0 clears, 1 saves, 2 loads.
+  /// Handles CFG-CFG, whose mode 0 clears settings, 1 saves them, and 2 loads them.
   private mutating func store(_ payload: [UInt8], _ body: inout ReceiverBody) -> Bool {
     let mask = BinaryMessage.u2(payload, 0)
     var kept = flash ?? factory
