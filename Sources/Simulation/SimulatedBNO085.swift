@@ -240,7 +240,7 @@ private struct BNO085Interior {
     reports += taken.sorted { $0.at < $1.at }
   }
 
-  /// The cargo for an interrupt.
+  /// Removes the reports that are due, and returns them in one cargo with the flushes that are complete.
   private mutating func batch(at interrupt: MonotonicInstant) -> Cargo? {
     func ticks(_ duration: Duration) -> Int64 { (duration.inNanoseconds + 50_000) / 100_000 }
     var contents: [UInt8] = []

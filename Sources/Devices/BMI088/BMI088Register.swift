@@ -3,7 +3,8 @@
 /// Pitfalls:
 ///
 /// - The package has two chips with separate addresses and clocks.
-/// - The gyroscope may not acknowledge its reset, and accepts nothing else while it is suspended.
+/// - The gyroscope may not acknowledge its reset.
+/// - While the gyroscope is suspended, it accepts only a reset and a wake-up.
 /// - The frames of the gyroscope's FIFO have no headers. If the FIFO overflows during a read, the bytes may shift, so
 ///   set the FIFO to stop when it is full.
 /// - Only a write to FIFO_CONFIG_1 clears an overrun.
