@@ -285,7 +285,7 @@ public enum BoardProblems {
   /// Finds GPIO lines with two uses. The second use would fail at each start. Devices on one switch may share its
   /// line.
   private static func lines(_ board: Board) -> [BoardProblem] {
-    // For each line, the first user with each switch.
+    // The earlier users of each line. Devices on one switch count as one user, because they may share the line.
     var known: [GPIOLineName: [Board.NamedLine]] = [:]
     return board.lines.flatMap { user in
       let others = known[user.line] ?? []

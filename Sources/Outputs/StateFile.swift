@@ -72,7 +72,7 @@ public final class SupplyTimesFile: Sendable {
     if let before = file.content { machine.restore(before) }
   }
 
-  /// Stores that the hub runs now. Waits for the disk.
+  /// Stores that a hub is running. If the hub crashes, the next run learns this from the file. Waits for the disk.
   public func begin(_ machine: Machine) {
     file.change { $0 = SupplyTimes(at: machine.clock.now, isRunning: true) }
   }

@@ -4,7 +4,7 @@ import MonotonicTime
 import Publishing
 import ServiceLifecycle
 
-/// A notice for the hooks: the board is about to shut down or sleep, or no longer is.
+/// A notice for the hooks that the board is about to shut down or sleep, or that it stays on or is awake again.
 struct BoardShutdownNotice: Sendable {
   var event = HookEvent.shutdown
   /// Whether the board is about to shut down or sleep; `false` if it stays on after all, or has woken.
@@ -18,8 +18,9 @@ struct BoardShutdownNotice: Sendable {
 
 /// Watches the board's battery, and shuts the board down before the battery is damaged.
 ///
-/// The hooks are told first, and may take `patience` to react. Then logind is asked. Once it has agreed, the hub drives
-/// all lines low, before systemd stops the service. If it refuses, the hub continues, and tries again later.
+/// The hub tells the hooks first, and gives them `patience` to react. Then it asks logind. Once logind has agreed, the
+/// hub drives all lines low, before systemd stops the service. If logind refuses, the hub continues, and tries again
+/// later.
 public final class BatteryOutput: Service {
   /// How long hooks may take before the board shuts down.
   static let patience = Duration.seconds(10)

@@ -18,7 +18,7 @@ extension BoardSleepOutput {
 
   /// How long hooks may take before the machine sleeps.
   static let hookPatience = Duration.seconds(10)
-  /// After this time the machine should be suspended.
+  /// How long logind may take to suspend the machine after the request.
   static let suspendPatience = Duration.seconds(60)
   /// The shortest time from the request to logind to the alarm, seconds. A machine that is still shutting down when its
   /// alarm comes would never wake.
@@ -204,7 +204,7 @@ extension BoardSleepOutput {
     write(.notice, "the board is shutting down; all power lines are switched off")
   }
 
-  /// logind agreed, and the machine is still awake.
+  /// Ends an attempt for which logind agreed to suspend the machine, but did not.
   private func didNotSleep(_ plan: BoardSleepPolicy.Plan) {
     guard let settings = state.withLock({ $0.policy?.sleep == plan ? $0.settings : nil }) else { return }
     let seconds = Int(BoardSleepOutput.suspendPatience.inSeconds)

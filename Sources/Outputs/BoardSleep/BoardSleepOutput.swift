@@ -54,7 +54,7 @@ public final class BoardSleepOutput: Service {
     var timeLease: Subscription?
     /// Whether fixes are due at multiples of their interval in UTC.
     var isScheduledInUTC = false
-    /// A suspension that logind has agreed to, or not answered, and that may still come although the attempt is over.
+    /// A suspension that may still come although its attempt is over, because logind has agreed or has not answered.
     var late: BoardSleepMemory.Sleep?
     var isOver = false
   }
@@ -111,8 +111,8 @@ public final class BoardSleepOutput: Service {
 
   // MARK: The start
 
-  /// Reads why the machine was asleep, and takes up the schedule. Call this before clients and requests begin. Waits for
-  /// the disk and the real-time clock.
+  /// Reads why the machine was asleep, and takes up the schedule. Call this before clients and requests begin. Waits
+  /// for the disk and the real-time clock.
   public func begin() {
     var memory = file?.content ?? BoardSleepMemory()
     guard let settings = host.hub.board.sleep else {
@@ -338,7 +338,7 @@ public final class BoardSleepOutput: Service {
 
   // MARK: Awake again
 
-  /// The machine was suspended, by this hub or by another program.
+  /// Handles the end of a suspension, which this hub or another program may have requested.
   private func resumed(after slept: Duration) {
     let now = host.now
     let system = host.hub.machine.systemTime()
@@ -421,7 +421,7 @@ extension OutputTraffic {
   /// The outputs whose clients keep the machine awake, for a word of `sleep.keep` in the board file.
   func kinds(of keeper: BoardSleepSettings.Keeper) -> [Kind] {
     switch keeper {
-    // Users are clients of the machine.
+    // Users who are logged in on the machine are not clients of an output.
     case .users: []
     case .gpsd: [gpsd]
     case .nmea: [nmea]

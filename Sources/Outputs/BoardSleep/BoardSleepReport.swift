@@ -6,7 +6,7 @@ public struct BoardSleepReport: Equatable, Sendable {
   public var way: BoardSleepSettings.Way
   /// Why the machine is awake.
   public var reason: String
-  /// Whether the owner must act, because the machine would otherwise sleep.
+  /// Whether a fault keeps the machine awake, which its owner must remove.
   public var isProblem: Bool
   /// The number of sleeps, over all runs of the hub.
   public var sleepCount: Int

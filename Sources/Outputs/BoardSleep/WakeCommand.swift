@@ -4,9 +4,9 @@ import Hub
 import MonotonicTime
 import NMEA
 
-/// Tells a power manager when the board must have power again, by a program.
+/// Runs a program that tells a power manager when the board must have power again.
 ///
-/// The program gets the time in its arguments, in place of `{wake}` (seconds since 1970) and `{seconds}` (from now on).
+/// The program gets the time in its arguments, in place of `{wake}` (seconds since 1970) and `{seconds}` (from now).
 /// It also gets the time as JSON on its standard input. It runs without a shell, as the hub's user, with the limits of
 /// hooks.
 struct WakeCommand: Sendable {

@@ -127,7 +127,6 @@ public final class BackgroundCalibration: Sendable {
 }
 
 extension MagneticOffsetRefiner.Result {
-  /// The calibration with the refined offset.
   fileprivate var refined: InertialCalibration {
     var calibration = replaced
     calibration.magnetometerOffset = offset

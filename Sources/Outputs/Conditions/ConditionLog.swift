@@ -49,7 +49,7 @@ final class ConditionLog: Sendable {
         let isWaiting = entry.condition.severity == .waiting
         if let writtenAt = trouble.writtenAt {
           guard now - writtenAt >= ConditionLog.interval else { return nil }
-          // A line about an earlier wake does not make a normal start of this wake a warning.
+          // A problem that began after the last line may be the normal start of a new wake, which is not a warning.
           if !isWaiting || entry.condition.since <= writtenAt {
             trouble.writtenAt = now
             return Line(priority: .warning, entry: entry)

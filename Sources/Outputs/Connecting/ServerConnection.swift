@@ -164,7 +164,7 @@ struct ServerConnection: ~Copyable {
     }
   }
 
-  /// Sends as many bytes as the socket accepts, and does not wait. An error has no consequence.
+  /// Sends as many bytes as the socket accepts. It does not wait, and ignores errors.
   private borrowing func send(now bytes: [UInt8]) {
     if bytes.isEmpty { return }
     _ = bytes.withUnsafeBytes { clinux_send_now(descriptor, $0.baseAddress, $0.count) }

@@ -5,7 +5,7 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// A fence that was added.
+/// The result of adding a fence.
 struct AddedFenceOutcome: Sendable {
   var fence: AddedFence
   /// Whether the fence survives a restart of the hub.
@@ -16,8 +16,8 @@ extension HubHost {
   /// Adds a fence for a client. If the centre is the board's position, that position comes from the known state, or
   /// else a receiver is woken for it.
   ///
-  /// - Parameter answer: called once, with the fence or with a refusal; on the caller's thread if it needs no position,
-  ///   otherwise on another one. The caller's thread must be one that may wait for the disk
+  /// - Parameter answer: called once, with the fence or with a refusal. The call is on the caller's thread if the order
+  ///   needs no position, otherwise on another one. The caller's thread must be one that may wait for the disk
   /// - Returns: a lease, or `nil` if `answer` was already called; if you drop the lease, a fence whose position is
   ///   still unknown is not added
   func add(

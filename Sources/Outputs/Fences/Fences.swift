@@ -44,7 +44,7 @@ public final class Fences: Sendable {
   /// The names of the fences that were added, in this run or an earlier one.
   var addedNames: [String] { state.withLock { $0.list.addedNames } }
 
-  /// From now on, watches exactly the fences of a board and the added ones. Unchanged fences stay watched.
+  /// Watches the fences of a board and the added ones, and no others. Unchanged fences keep their monitors.
   ///
   /// - Parameters:
   ///   - memory: on which side of each fence the board was in earlier runs

@@ -6,7 +6,7 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// Sends a client of the gpsd protocol what its watch requests.
+/// Sends a client of the gpsd protocol the objects and sentences that its watch requests.
 ///
 /// `follow` compares the streams of the watch with the leases, and begins and ends only the difference. It runs on the
 /// server's thread, and also on the thread that reports a new board. Only one thread at a time changes the leases, and

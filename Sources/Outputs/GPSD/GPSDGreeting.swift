@@ -36,7 +36,7 @@ struct GPSDGreeting {
     }
   }
 
-  /// The time of the position.
+  /// The UTC time of the position, by which the feed recognises the position and does not send it again.
   var time: UTCTime? {
     switch source {
     case .state(let fused, _): fused.positionTime
@@ -51,7 +51,7 @@ struct GPSDGreeting {
     }
   }
 
-  /// Writes a `TPV`.
+  /// Writes the position as a `TPV`.
   func write(to json: inout JSONWriter) {
     switch source {
     case .state(let fused, let epoch):

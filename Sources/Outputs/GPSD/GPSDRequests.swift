@@ -91,8 +91,9 @@ struct GPSDRequests {
 
     init(index: Int) { self.index = index }
 
-    /// The index after the closing brace. If a request on a new line shows that the brace is missing, the index of
-    /// that request. Braces in strings do not count. `nil` if the bytes contain neither; call again with more bytes.
+    /// Returns the index after the closing brace. If a request on a new line shows that the brace is missing, returns
+    /// the index of that request. Returns `nil` if the bytes contain neither; call again with more bytes. Braces in
+    /// strings do not count.
     mutating func end(in bytes: ArraySlice<UInt8>) -> Int? {
       while index < bytes.endIndex {
         let byte = bytes[index]

@@ -41,11 +41,11 @@ struct GPSDStreams: Equatable {
   /// The source of the client's positions; `nil` if the client receives none. Only a client that receives positions is
   /// told when there are none.
   private(set) var positions: Positions?
-  /// The streams, in the order in which they begin. The devices come first, so that the client receives a report of each
-  /// device that wakes for it.
+  /// The streams, in the order in which they begin. The devices come first, so that the client receives a report of
+  /// each device that wakes for it.
   private(set) var all: [Stream] = []
 
-  /// No streams.
+  /// The streams of a client without a watch: none.
   init() {}
 
   init(of watch: GPSDWatch, on board: Board) {
@@ -77,7 +77,7 @@ struct GPSDStreams: Equatable {
     if watch.wantsOffsets { all.append(.clockOffsets) }
   }
 
-  /// The streams that a client must begin and end to get from the streams that it holds to these.
+  /// The streams that a client with the streams `held` must begin and end, so that it has exactly these streams.
   func change(from held: [Stream]) -> (begun: [Stream], ended: [Stream]) {
     (all.filter { !held.contains($0) }, held.filter { !all.contains($0) })
   }

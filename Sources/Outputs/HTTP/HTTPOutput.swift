@@ -80,7 +80,7 @@ public final class HTTPOutput: Service {
     HubRoutes.all(host, holds, streams, hasToken: offer.token != nil)
   }
 
-  /// Makes the group with its thread; `nil` if the system has no thread left, which is logged.
+  /// Makes the group with its thread. If the system has no thread left, logs that and returns `nil`.
   private func makeGroup(for offer: Offer) -> MultiThreadedEventLoopGroup? {
     // The library ends the whole process if it cannot start its thread. Another thread shows first whether it can.
     let hasRun = WakeSignal()
@@ -96,7 +96,8 @@ public final class HTTPOutput: Service {
     return nil
   }
 
-  /// The board file's settings; `nil` without a port, or if the token cannot be read, which is logged.
+  /// The board file's settings; `nil` without a port, or if the token cannot be read. Logs why the token cannot be
+  /// read.
   private func offer(of board: Board) -> Offer? {
     guard let port = board.http else { return nil }
     do throws(AccessToken.Failure) {

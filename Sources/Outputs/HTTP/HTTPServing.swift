@@ -115,15 +115,16 @@ final class HTTPServing: Sendable {
     return HTTPSite(routes(streams), offer, wrongTokens: WrongTokens(name, sink: sink), streams: streams)
   }
 
-  /// Serves something else at the same addresses. The port stays open, so that no client is refused. The clients that
+  /// Serves another site at the same addresses. The port stays open, so that no client is refused. The clients that
   /// are connected have time to leave, as in `end`, and may connect again at once.
   ///
-  /// - Returns: `false` if the addresses are others, so that another server is needed
+  /// - Returns: `false` if the offer is for other addresses, which need another server
   func change(to offer: HTTPOutput.Offer, routes: (EventStreams) -> [HTTPRoute]) -> Bool {
     guard offer.port.endpoint.sockets == self.offer.port.endpoint.sockets else { return false }
     let old = present.replace(with: HTTPServing.site(name, offer, connections, traffic, sink, routes))
     old.endStreams()
-    // On the thread of the connections, each of them has been admitted either before this, or by the new settings.
+    // The thread of the connections runs this task. All connections from after the task are then admitted by the new
+    // settings, and those from before it are dismissed.
     group.next().execute { [connections] in connections.dismiss(within: HTTPServing.farewell) }
     for listener in listeners.withLock({ $0 }) where listener.phase.value == .open { report(listener.socket) }
     reopen()

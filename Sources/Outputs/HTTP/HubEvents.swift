@@ -8,8 +8,8 @@ import NIOCore
 import NMEA
 import Publishing
 
-/// The fused state, requested fixes, the satellites in view and the events of fences, as server-sent events. Also the
-/// answer with a single state.
+/// Sends the fused state, requested fixes, the satellites in view and the events of fences as server-sent events. It
+/// also answers requests for a single state.
 final class HubEvents: Sendable {
   private let host: HubHost
   private let streams: EventStreams

@@ -96,7 +96,7 @@ struct HookAlarms: Sendable {
 
   /// Marks a fence's trouble as reported, or as over.
   ///
-  /// - Returns: the change, if it is one
+  /// - Returns: the change; empty if the trouble was already marked in this way
   private mutating func mark(_ event: HookEvent, of fence: String, as isRaised: Bool) -> [FenceChange] {
     let key = Key(event: event, subject: fence)
     let isNew = isRaised ? raised.insert(key).inserted : raised.remove(key) != nil
@@ -105,7 +105,7 @@ struct HookAlarms: Sendable {
 
   /// Marks a shutdown or a sleep of the board as reported, or as over.
   ///
-  /// - Returns: whether to report this: always if it begins, but its end only if the beginning was reported
+  /// - Returns: whether to report this. A beginning is always reported, and an end only after a reported beginning
   mutating func mark(_ event: HookEvent, _ isRaised: Bool, of subject: String) -> Bool {
     let key = Key(event: event, subject: subject)
     if !isRaised { return raised.remove(key) != nil }

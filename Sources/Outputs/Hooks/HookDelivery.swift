@@ -148,7 +148,8 @@ final class HookDelivery: Sendable {
   /// Stops the running delivery.
   func interrupt() { stop.set() }
 
-  /// Calls back once a notice has been delivered or has failed for the first time; at once if the hook does not have it.
+  /// Calls back once a notice has been delivered or has failed for the first time. Calls back at once if the notice
+  /// does not wait here.
   func whenTried(_ id: String, _ action: @escaping @Sendable () -> Void) {
     let isWaiting = state.withLock { state in
       guard state.queue.waiting.contains(where: { $0.id == id }), !state.isOver else { return false }
@@ -158,7 +159,7 @@ final class HookDelivery: Sendable {
     if !isWaiting { action() }
   }
 
-  /// Calls back once no delivery is running; at once if none is running now.
+  /// Calls back once no delivery is running, which may be at once.
   func whenIdle(_ action: @escaping @Sendable () -> Void) {
     let isIdle = state.withLock { state in
       if state.isDelivering { state.whenIdle.append(Callback(action)) }

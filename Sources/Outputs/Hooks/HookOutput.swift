@@ -24,15 +24,16 @@ public final class HookOutput: Service {
     /// Whether the memory of earlier runs was read.
     var isLoaded = false
 
-    /// Forgets the troubles of fences that were removed while no hub ran. Until the list of fences is known, it is
-    /// empty.
+    /// Forgets the troubles of fences that were removed while no hub ran. An empty list of fences changes nothing,
+    /// because it may mean that the fences are not known yet.
     mutating func keepPresentFences() {
       let fences = fences
       if !fences.isEmpty { alarms.keep { !$0.isOfFence || fences.contains($0.subject) } }
     }
   }
 
-  /// How long running deliveries may take when the hub ends, and how long their end may take. The hub must also switch the devices off in time.
+  /// When the hub ends, running deliveries have this time to finish. The hub then kills their programs, and waits as
+  /// long again. The time is short, because the hub must also switch the devices off.
   private static let farewell = Duration.milliseconds(400)
   /// The delay from a change to the check. Changes come in groups, and one check serves the group.
   private static let delay = Duration.milliseconds(50)
@@ -214,8 +215,7 @@ public final class HookOutput: Service {
     }
   }
 
-  /// Handles the notice that the board is about to shut down or sleep, or no longer is. Calls back once each hook has
-  /// tried to deliver it.
+  /// Handles a notice about a shutdown or a sleep of the board. Calls back once each hook has tried to deliver it.
   private func heard(_ notice: BoardShutdownNotice) {
     let mustTell = state.withLock { $0.isLoaded && $0.alarms.mark(notice.event, notice.isBegin, of: notice.device) }
     guard mustTell else { return notice.told() }

@@ -6,7 +6,7 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// A hub's connection to an autopilot: a thread that holds the port, runs the node, and sends what waits.
+/// A hub's connection to an autopilot. Its thread holds the port, runs the node, and sends the waiting messages.
 ///
 /// An autopilot sends all the time. So the port is open only while the devices are awake, and until then the thread
 /// sleeps without a limit. Other threads only put messages into the queue.
@@ -21,9 +21,9 @@ final class MAVLinkLink: PeerLink {
     /// The waiting frames. Their size limits how old a value can be when it is sent.
     var queue = BoundedQueue<[UInt8]>(limit: MAVLinkLink.sizeLimit)
     var sequence: UInt8 = 0
-    /// The counts since they were last reported.
+    /// The number of messages that were dropped since the last report to `traffic`.
     var dropped = 0
-    /// The refused things that have been reported.
+    /// The node's `refusedCount` at the last report to `traffic`.
     var refused = 0
 
     mutating func append(_ messages: [MAVLinkMessage], for port: MAVLinkPort) {
@@ -35,12 +35,12 @@ final class MAVLinkLink: PeerLink {
     }
   }
 
-  /// The most waiting bytes. At 57600 baud they take 0.4 s.
+  /// The maximum number of waiting bytes. At 57600 baud the line needs 0.4 s for them.
   private static let sizeLimit = 2048
   private static let pause = Duration.milliseconds(20)
   /// How long a port takes to close: a serial line sends its last bytes for up to a second.
   private static let longestClosing = Duration.seconds(3)
-  /// The most reads before the link sends, so that a flood does not keep it from sending.
+  /// The maximum number of reads before the link sends, so that a flood of input does not keep it from sending.
   private static let mostReads = 16
 
   private let port: MAVLinkPort
@@ -81,8 +81,8 @@ final class MAVLinkLink: PeerLink {
 
   func end() { stop.set() }
 
-  /// Opens the port with the first state of awake devices, closes it when they go to sleep, and puts the messages of the
-  /// state into the queue.
+  /// Opens the port with the first state of awake devices, closes it when they go to sleep, and puts the messages of
+  /// the state into the queue.
   func send(_ fused: FusedState) {
     let isAwake = fused.mode != .asleep
     let mustWake = state.withLock { state in
@@ -101,11 +101,11 @@ final class MAVLinkLink: PeerLink {
     let poller = Poller(stop: stop.fileDescriptor)
     var backoff = ReconnectBackoff()
     var lastProblem: String?
-    // The autopilot in the log. A wake-up of the devices does not change it.
+    // The autopilot that the log has named. It is kept while the devices sleep, so that it is not named again.
     var autopilot: MAVLinkNode.Autopilot?
     while !stop.isSet {
       guard state.withLock(\.isAwake) else {
-        // No descriptor is watched besides the signals.
+        // The port is closed, so only a signal ends this wait.
         _ = poller.wait(for: -1, or: wake)
         continue
       }
@@ -188,9 +188,9 @@ final class MAVLinkLink: PeerLink {
     }
   }
 
-  /// Queues what is due.
+  /// Queues the node's messages that are due.
   ///
-  /// - Returns: when something is due next, and the autopilot that was heard
+  /// - Returns: when the next message is due, and the autopilot that was heard
   private func elapse(to now: MonotonicInstant) -> (MonotonicInstant, MAVLinkNode.Autopilot?) {
     state.withLock { state in
       let due = state.node?.elapse(to: now) ?? []
@@ -199,7 +199,7 @@ final class MAVLinkLink: PeerLink {
     }
   }
 
-  /// Sends what waits.
+  /// Sends the waiting messages.
   ///
   /// - Parameter unsent: the rest of the frame that is being sent
   /// - Returns: `false` if the line takes no more at present

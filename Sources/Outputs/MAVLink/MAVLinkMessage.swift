@@ -7,7 +7,7 @@ struct MAVLinkFields {
     for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * index))) }
   }
 
-  /// Adds a value in steps, limited to the numbers that fit.
+  /// Adds a value as a number of steps. A number that does not fit becomes the nearest one that does.
   ///
   /// - Parameters:
   ///   - value: the value; `nil` if it is unknown
@@ -20,16 +20,16 @@ struct MAVLinkFields {
     add(Int(max(Double(lowest), min(Double(highest), (value / step).rounded()))), bytes: count)
   }
 
-  /// Adds a float. An unknown value is not a number.
+  /// Adds a float; NaN if the value is unknown.
   mutating func addFloat(_ value: Double?) {
     // The sum makes a negative zero positive, so that all its bits are zero.
     add(Int((Float(value ?? .nan) + 0).bitPattern), bytes: 4)
   }
 
-  /// Adds the upper right triangle of a covariance matrix that has no values beside its diagonal.
+  /// Adds the upper right triangle of a covariance matrix whose elements are zero outside the diagonal.
   ///
-  /// - Parameter sigmas: the square roots of the diagonal; a covariance is unknown as a whole if its first entry is not
-  ///   a number
+  /// - Parameter sigmas: the square roots of the diagonal. If one of them is `nil`, the first element of the matrix
+  ///   becomes NaN, which marks the whole matrix as unknown
   mutating func addCovariance(_ sigmas: [Double?]) {
     let isKnown = sigmas.allSatisfy { $0 != nil }
     for row in 0..<6 {
@@ -88,7 +88,7 @@ struct MAVLinkMessage: Equatable {
     return frame + [UInt8(truncatingIfNeeded: sum), UInt8(sum >> 8)]
   }
 
-  /// CRC-16/MCRF4XX of bytes and a last one.
+  /// The checksum CRC-16/MCRF4XX of the bytes, followed by the seed as the last byte.
   static func checksum(_ bytes: ArraySlice<UInt8>, seed: UInt8) -> UInt16 {
     var sum: UInt16 = 0xFFFF
     func add(_ byte: UInt8) {
@@ -106,7 +106,7 @@ struct MAVLinkMessage: Equatable {
 extension MAVLinkMessage {
   /// The HEARTBEAT of a companion computer.
   ///
-  /// - Parameter isSimulated: whether values may be simulated, which the flag for hardware in the loop tells
+  /// - Parameter isSimulated: whether values may be simulated; this sets the flag for hardware in the loop
   static func heartbeat(isSimulated: Bool) -> MAVLinkMessage {
     var fields = MAVLinkFields()
     fields.add(0, bytes: 4)

@@ -1,8 +1,8 @@
 import Hub
 import MonotonicTime
 
-/// A component of a MAVLink network. It sends a heartbeat, finds the autopilot by the autopilot's heartbeat, learns its
-/// time, and answers those who ask for the time.
+/// A component of a MAVLink network. It sends a heartbeat, finds the autopilot by the autopilot's heartbeat, learns the
+/// autopilot's time, and answers requests for the time.
 ///
 /// This type decides. `MAVLinkLink` sends and receives.
 struct MAVLinkNode {
@@ -43,7 +43,7 @@ struct MAVLinkNode {
     deadline = now
   }
 
-  /// The number of received things that were refused.
+  /// The number of received frames and answers that were refused.
   var refusedCount: Int { reader.refusedCount + refusedAnswers }
 
   /// The messages that are due now.
@@ -68,7 +68,7 @@ struct MAVLinkNode {
     let new = Autopilot(system: frame.system, component: frame.component, type: type, heard: now)
     var isFirst = autopilot == nil
     if let known = autopilot, (known.system, known.component) != (new.system, new.component) {
-      // A router may forward the messages of other vehicles. The autopilot of the hub's own vehicle goes before.
+      // A router may forward the messages of other vehicles. The autopilot of the hub's own vehicle takes precedence.
       let isOwn = new.system == system && known.system != system
       guard isOwn || now - known.heard > MAVLinkNode.patience else { return [] }
       sync = MAVLinkTimeSync()
@@ -83,16 +83,18 @@ struct MAVLinkNode {
       frame.payload[start..<start + 8].reversed().reduce(0) { $0 << 8 | Int64($1) }
     }
     let (answer, request) = (number(0), number(8))
-    // Older definitions have no target.
+    // Older definitions have no target; the reader fills these bytes with 0.
     let target = (frame.payload[16], frame.payload[17])
     guard target.0 == 0 || target.0 == system, target.1 == 0 || target.1 == component else { return [] }
     if answer == 0 {
-      // The answer is in the time of the messages, so an autopilot that converts their times finds them right.
+      // The hub's messages are in the autopilot's time. The answer is too, so that an autopilot that converts message
+      // times by this answer leaves them as they are.
       return [.timeSync(answer: sync.time(at: now), request: request, to: (frame.system, frame.component))]
     }
     let isOwn = autopilot.map { ($0.system, $0.component) == (frame.system, frame.component) } ?? false
     let isTaken = isOwn && sync.take(request: request, answer: answer, at: now)
-    // Without a target, it may be the answer to another component, which a router has sent to all.
+    // An answer without a target may be meant for another component, because a router sends it to all components. It
+    // is not counted as refused.
     if !isTaken, target.0 != 0 { refusedAnswers += 1 }
     return []
   }

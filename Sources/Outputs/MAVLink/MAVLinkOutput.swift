@@ -41,7 +41,7 @@ public final class MAVLinkOutput: Service {
   public func run() async throws {
     let hub = host.hub
     await hub.servePeers(as: "mavlink") { board in
-      // The messages cannot say that a value is simulated, and an autopilot would fly by it.
+      // The messages cannot say that a value is simulated, so an autopilot would steer by simulated values.
       board.mavlink.map { Settings(port: $0, isSimulated: hub.origin != .real) }
     } connect: { [self] settings in
       connect(settings)

@@ -17,7 +17,7 @@ struct MAVLinkReader {
   private let isStream: Bool
   /// The beginning of a frame. It is shorter than the longest frame, 280 bytes.
   private var waiting: [UInt8] = []
-  /// The number of frames that were wrong, and of groups of bytes that belong to no frame.
+  /// The number of frames with a wrong checksum or an unknown flag, and of groups of bytes that belong to no frame.
   private(set) var refusedCount = 0
 
   /// - Parameter isStream: whether a frame may begin in one piece and end in the next one; a datagram has whole frames
@@ -58,7 +58,7 @@ struct MAVLinkReader {
     return start + MAVLinkMessage.headerSize + payload + 2 + (isSigned ? MAVLinkReader.signatureSize : 0)
   }
 
-  /// The frame in a range of bytes; `nil` if the hub does not read its kind, or if it is wrong.
+  /// The frame in a range of bytes; `nil` if the hub does not read frames of this kind, or if the frame is wrong.
   private mutating func frame(_ start: Int, _ end: Int) -> Frame? {
     let isVersion2 = waiting[start] == MAVLinkMessage.magic
     let head = start + (isVersion2 ? MAVLinkMessage.headerSize : 6)
@@ -66,7 +66,7 @@ struct MAVLinkReader {
     let place = isVersion2 ? start + 5 : start + 3
     let number = (place + 2..<head).reversed().reduce(0) { $0 << 8 | Int(waiting[$1]) }
     guard let kind = MAVLinkMessage.Kind(rawValue: number), kind == .heartbeat || kind == .timeSync else { return nil }
-    // A receiver must not read a frame with flags that it does not know, except that the frame is signed.
+    // The protocol forbids reading a frame with an unknown flag. The hub knows one flag: the frame is signed.
     let isKnown = !isVersion2 || waiting[start + 2] & ~1 == 0
     let sum = MAVLinkMessage.checksum(waiting[start + 1..<payload.upperBound], seed: kind.checksumSeed)
     let stated = UInt16(waiting[payload.upperBound]) | UInt16(waiting[payload.upperBound + 1]) << 8

@@ -26,16 +26,17 @@ struct MAVLinkReport {
 
   /// The interval of messages for receivers. ArduPilot refuses a receiver that is slower.
   private static let receiverInterval = Duration.milliseconds(200)
-  /// The distance from the local origin at which it is moved, so that the ground below it is flat enough.
+  /// If the position is this far from the local origin, in metres, the origin moves there, so that the earth's
+  /// curvature does not matter.
   private static let longestDistance = 20_000.0
-  /// After such a gap, the position may have changed in any way.
+  /// After a gap of this length between two poses, the position may have jumped.
   private static let longestGap = Duration.seconds(2)
-  /// Floats of HDOP and VDOP that mean an unknown value.
+  /// The value of an unknown HDOP or VDOP.
   private static let unknownDilution = 65_535.0
-  /// The standard deviation in the plane for one along an axis.
+  /// The factor from a standard deviation along one axis to that in the horizontal plane.
   private static let radial = 2.0.squareRoot()
   private static let degrees = 180 / Double.pi
-  /// UTC at the start of GPS time, and GPS time's advance, which has not changed since 2017, in seconds.
+  /// The start of GPS time in seconds since 1970. GPS time is ahead of UTC by `leapSeconds`, unchanged since 2017.
   private static let gpsStart: Int64 = 315_964_800
   private static let leapSeconds: Int64 = 18
   private static let week: Int64 = 604_800_000
@@ -60,7 +61,7 @@ struct MAVLinkReport {
     // While the devices are asleep, the state's position is no longer the present one.
     guard state.mode != .asleep else { return [] }
     var messages: [MAVLinkMessage] = []
-    // Without a position, the messages say so.
+    // A state without a position is sent too, so that the autopilot learns that there is none.
     if let measured = state.position?.at ?? state.fix?.at {
       let time = sync.time(at: measured)
       let receiver = MAVLinkReport.receiver(of: state)
@@ -92,7 +93,8 @@ struct MAVLinkReport {
   private static func receiver(of state: FusedState) -> Receiver {
     var receiver = Receiver()
     receiver.fix = state.fix?.value
-    // A dead-reckoned position is no fix: the autopilot continues by its own sensors, which are better known to it.
+    // A dead-reckoned position is not a fix. Without a fix the autopilot uses its own sensors, whose errors it knows
+    // better.
     guard let position = state.position?.value, !state.isReckoned else { return receiver }
     receiver.position = position
     receiver.motion = state.motion?.value
@@ -112,8 +114,8 @@ struct MAVLinkReport {
     return attitude.north == .magnetic ? nil : attitude.quaternion.yaw
   }
 
-  /// Week and milliseconds of GPS time, because autopilots set their clocks by it; `nil` until the receiver has confirmed
-  /// its date.
+  /// Week and milliseconds of GPS time, because autopilots set their clocks by it; `nil` until the receiver has
+  /// confirmed its date.
   private static func gpsTime(of state: FusedState, at instant: MonotonicInstant) -> (week: Int, milliseconds: Int)? {
     guard state.fix?.value.isTimeConfirmed == true, let utc = state.utc(at: instant) else { return nil }
     let time = utc.nanosecondsSince1970 / 1_000_000 - (gpsStart - leapSeconds) * 1000
@@ -127,7 +129,7 @@ struct MAVLinkReport {
     let velocity = motion?.velocity
     let horizontal = position?.horizontalSigmaMetres.map { $0 * radial }
     let speed = motion?.horizontalSigmaMetresPerSecond.map { $0 * radial }
-    // The values that the autopilot must ignore, by GPS_INPUT_IGNORE_FLAGS. The VDOP is unknown always.
+    // The values that the autopilot must ignore, by GPS_INPUT_IGNORE_FLAGS. The VDOP is always unknown.
     let unknown: [(flag: Int, isUnknown: Bool)] = [
       (1, position?.altitudeMSLMetres == nil), (2, receiver.fix?.hdop == nil), (4, true), (8, velocity == nil),
       (16, velocity == nil || motion?.climbMetresPerSecond == nil), (32, speed == nil), (64, horizontal == nil),
@@ -209,20 +211,20 @@ struct MAVLinkReport {
     }
     for value in [quaternion.w, quaternion.x, quaternion.y, quaternion.z] { fields.addFloat(value) }
     let motion = state.motion?.value
-    // With an unknown climb, the velocity in body axes is unknown: a zero would look measured.
+    // If the climb is unknown, the velocity in body axes is unknown too. A climb of zero would look measured.
     let isKnown = motion?.climbMetresPerSecond != nil
     let velocity = isKnown ? motion?.velocity.map { quaternion.conjugate.rotate($0) } : nil
     for speed in [velocity?.x, velocity?.y, velocity?.z] { fields.addFloat(speed) }
     let rates = state.rates?.value
     for rate in [rates?.x, rates?.y, rates?.z] { fields.addFloat(rate) }
     fields.addCovariance(sigmas)
-    // Each axis of the body gets the larger sigma of the two of the earth's axes, so the attitude does not matter. The
-    // rates have no known sigma.
+    // Each axis of the body gets the larger one of the horizontal and the vertical sigma, so the attitude does not
+    // matter. The sigma of the rates is unknown.
     let climb = motion?.verticalSigmaMetresPerSecond
     let speed = motion?.horizontalSigmaMetresPerSecond.map { max($0, climb ?? $0) }
     fields.addCovariance([velocity == nil ? nil : speed, speed, speed, 0, 0, 0])
-    // The axes point north, east, down in both frames. ArduPilot takes MAV_FRAME_LOCAL_FRD only. Other autopilots would
-    // not take its first axis for north, so they get MAV_FRAME_LOCAL_NED.
+    // The axes of the offset point north, east and down. ArduPilot accepts only MAV_FRAME_LOCAL_FRD. In that frame the
+    // first axis need not point north, so other autopilots get MAV_FRAME_LOCAL_NED.
     fields.add(isArduPilot ? 20 : 1, bytes: 1)
     // MAV_FRAME_BODY_FRD.
     fields.add(12, bytes: 1)

@@ -15,11 +15,12 @@ struct MAVLinkTimeSync {
   }
 
   private static let mostSamples = 8
-  /// After this time, two clocks may have drifted apart.
+  /// An answer of this age no longer counts, because the two clocks may have drifted apart.
   private static let longestAge = Duration.seconds(30)
   /// The drift within that time, nanoseconds.
   private static let drift: Int64 = 3_000_000
-  /// Times beyond this, 146 years, are wrong, and differences of smaller ones fit.
+  /// The limit of an autopilot's time, 146 years in nanoseconds. A larger time is wrong, and the differences of smaller
+  /// ones fit into 64 bits.
   private static let latest: Int64 = 1 << 62
 
   private var samples: [Sample] = []

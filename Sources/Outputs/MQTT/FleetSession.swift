@@ -201,7 +201,8 @@ final class FleetSession: Sendable {
   /// Removes the messages of an earlier name. Once the status is empty too, the address is forgotten.
   private func clear(_ former: FleetMemory.Address) {
     say(.notice, "cleared what this hub had published at \(settings.broker) under its former name '\(former.hub)'")
-    // The present address may differ only in the first part of the topics.
+    // If only the first part of the topics has changed, the present address has the same discovery topic, which must
+    // stay.
     if former.homeAssistant, former.discoveryTopic != HomeAssistantDiscovery.topic(of: name) {
       connection.retain(former.discoveryTopic, [])
     }
@@ -232,8 +233,8 @@ final class FleetSession: Sendable {
     )
   }
 
-  /// Handles a health message at the hub's own topic. After the messages of the previous run, the broker also sends the
-  /// hub its own message. A message of another run after that comes from another hub.
+  /// Handles a health message at the hub's own topic. The broker sends first the message of the hub's previous run, and
+  /// then the message of this run. If the message of yet another run follows, another hub has the same name.
   private func heard(_ health: [UInt8]) {
     guard let instance = FleetInstance.read(health) else { return }
     let isTwin = state.withLock { $0.reports.isNewTwin(instance, ofRun: publisher.run) }

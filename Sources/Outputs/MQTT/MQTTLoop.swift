@@ -24,8 +24,8 @@ final class MQTTLoop {
   private static let noSubscribers: UInt32 = 0x10
   /// The maximum number of unacknowledged messages.
   private static let window = 16
-  /// How long no further message is sent on a topic after the broker has refused one there as not allowed. Some brokers
-  /// end the connection each time they refuse one (mosquitto 2.0 with `max_queued_messages 0`).
+  /// If the broker refuses a message as not allowed, no message is sent on its topic for this time. Some brokers end
+  /// the connection each time they refuse one (mosquitto 2.0 with `max_queued_messages 0`).
   private static let forbearance = Duration.seconds(600)
   private static let mostForbidden = 256
 

@@ -79,7 +79,7 @@ struct ViewerRequest: Equatable, Sendable {
     }
   }
 
-  /// How a viewer's values get onto the topic, which all viewers share.
+  /// The kind of values that a viewer gets. All viewers share one topic, so the kind decides which values appear there.
   enum Kind: Equatable, Sendable {
     /// States. The states for the viewer with the highest rate serve all viewers.
     case states

@@ -6,7 +6,8 @@ import Hub
 import MonotonicTime
 import Publishing
 
-/// A hub's connection to a bus of NMEA 2000: a thread that holds the socket, runs the node, and sends what waits.
+/// A hub's connection to a bus of NMEA 2000. Its thread holds the socket, runs the node, and sends the waiting
+/// messages.
 ///
 /// The thread sleeps until the kernel has a claim or a request for it, a message must be sent, or the next heartbeat is
 /// due. Other threads only put messages into the queue.
@@ -33,12 +34,12 @@ final class NMEA2000Link: PeerLink {
     }
   }
 
-  /// The most waiting frames. A bus takes about two in a millisecond.
+  /// The maximum number of waiting frames. A bus takes about two in a millisecond.
   private static let frameLimit = 64
   private static let firstPause = Duration.milliseconds(5)
   private static let longestPause = Duration.seconds(1)
-  /// How long a bus may take no frame until it counts as silent. All waiting values are forgotten then, because they
-  /// would look new when the bus comes back.
+  /// A bus that accepts no frame for this time counts as silent. All waiting values are then dropped, because they
+  /// would look new when the bus works again.
   static let usualPatience = Duration.seconds(5)
   /// The interval at which the hub tries a silent bus. A device that is switched on claims its address, and then the
   /// hub tries at once.
@@ -127,7 +128,7 @@ final class NMEA2000Link: PeerLink {
     while true {
       while let frame = try socket.receive() { if take(frame, at: clock.now) { unsent = [] } }
       let (deadline, address) = elapse(to: clock.now)
-      // A claim that the bus has not taken gives no address.
+      // The node has its address only once the bus has accepted the claim.
       if let address, address != known, blockedSince == nil {
         if address == NMEA2000Message.noAddress {
           sink.write(
@@ -157,7 +158,8 @@ final class NMEA2000Link: PeerLink {
         (unsent, known, pause) = ([], nil, NMEA2000Link.firstPause)
         begin(at: clock.now)
       } else {
-        // If no device answers, the controller repeats the first frame forever. The pauses grow then.
+        // If no device acknowledges the first frame, the controller repeats it for ever, so the hub waits longer each
+        // time.
         if poller.wait(for: nil, atMost: pause) == .stopped { return }
         pause = min(pause * 2, NMEA2000Link.longestPause)
       }
@@ -170,7 +172,7 @@ final class NMEA2000Link: PeerLink {
       nextStep: "switch the bus on, or check its wires and the bit rate: ip -details link show \(port.interface)")
   }
 
-  /// Forgets the node and what it wanted to send.
+  /// Forgets the node and its waiting messages.
   private func rest() {
     state.withLock { state in
       state.node = nil
@@ -201,9 +203,9 @@ final class NMEA2000Link: PeerLink {
     }
   }
 
-  /// Queues what is due.
+  /// Queues the node's messages that are due.
   ///
-  /// - Returns: when something is due next; and the address, 254 for none, or `nil` while it is being claimed
+  /// - Returns: when the next message is due; and the address, 254 for none, or `nil` while it is being claimed
   private func elapse(to now: MonotonicInstant) -> (MonotonicInstant?, UInt8?) {
     state.withLock { state in
       let due = state.node?.elapse(to: now) ?? []
@@ -213,11 +215,11 @@ final class NMEA2000Link: PeerLink {
     }
   }
 
-  /// Sends what waits.
+  /// Sends the waiting messages.
   ///
   /// - Parameter unsent: the frames of the message that is being sent
-  /// - Returns: whether nothing waits any more, or else the interface takes no more at present; and whether it has taken
-  ///   a frame
+  /// - Returns: whether all messages were sent, `false` if the interface accepts no more at present; and whether the
+  ///   interface has accepted a frame
   private func flush(
     _ socket: any CANSocket, _ unsent: inout ArraySlice<CANFrame>
   ) throws(HardwareError) -> (isFlushed: Bool, hasSent: Bool) {

@@ -2,7 +2,8 @@ import HardwareIO
 
 /// A message of NMEA 2000: a parameter group with its number (PGN).
 ///
-/// NMEA sells its standard. The numbers, fields, units and usual intervals here are facts from canboat's public database.
+/// NMEA sells its standard. The numbers, fields, units and usual intervals here are facts from canboat's public
+/// database.
 struct NMEA2000Message: Equatable, Sendable {
   /// The numbers of the groups that the hub sends or understands.
   enum Group: UInt32, CaseIterable, Sendable {
@@ -32,7 +33,7 @@ struct NMEA2000Message: Equatable, Sendable {
 
   var group: Group
   var bytes: [UInt8]
-  /// The receiver. Most groups have none, because they always go to all devices.
+  /// The address of the receiver. Most groups have no receiver, because they always go to all devices.
   var destination = NMEA2000Message.everyone
 
   init(_ group: Group, _ fields: NMEA2000Fields, to destination: UInt8 = NMEA2000Message.everyone) {
@@ -52,8 +53,8 @@ struct NMEA2000Message: Equatable, Sendable {
     }
   }
 
-  /// Whether the message is a fast packet. That depends on the group and not on the length, because the receiver of a
-  /// short list of groups also expects the header of a fast packet.
+  /// Whether the message is a fast packet. The group decides this, not the length: a list of groups that is short
+  /// enough for one frame also needs the header of a fast packet.
   var isFastPacket: Bool {
     switch group {
     case .groupList, .productInformation, .gnssPosition: true

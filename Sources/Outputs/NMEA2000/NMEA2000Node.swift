@@ -116,7 +116,8 @@ struct NMEA2000Node {
 
   /// Takes a frame from another device.
   ///
-  /// - Returns: the answers. If the address is another one afterwards, messages that wait to be sent must be forgotten.
+  /// - Returns: the answers. If the call has changed the address, the caller must drop the messages that wait to be
+  ///   sent.
   mutating func receive(_ frame: CANFrame, at now: MonotonicInstant) -> [NMEA2000Message] {
     let source = UInt8(truncatingIfNeeded: frame.identifier)
     let destination = UInt8(truncatingIfNeeded: frame.identifier >> 8)

@@ -12,7 +12,7 @@ struct NMEA2000Report {
   }
 
   private var messageRates: [NMEA2000Message.Group: MessageRate] = [:]
-  /// Connects the messages of one state.
+  /// The number (SID) that shows which messages belong to the same state.
   private var sequence: UInt8 = 0
 
   /// The messages of a state that are due.
@@ -62,7 +62,7 @@ struct NMEA2000Report {
       fields.add(.max, bytes: 2)
       messages.append(NMEA2000Message(.courseAndSpeed, fields))
     }
-    // Without a position, the message says so once a second.
+    // A state without a position is sent once a second too, so that displays learn that there is none.
     if state.position != nil || state.fix != nil,
       isDue(.gnssPosition, every: .seconds(1), measured: state.position?.at, at: state.at)
     {
@@ -141,13 +141,14 @@ struct NMEA2000Report {
   private mutating func addAir(of state: FusedState, to messages: inout [NMEA2000Message]) {
     guard let part = state.air, isDue(.environment, every: .seconds(2), measured: part.at, at: state.at) else { return }
     var fields = started()
-    // Temperature and humidity are those of the sensor, which is usually inside: the sources 2 and 0.
+    // This byte has the sources: 2 for an inside temperature, and 0 for an inside humidity. The sensor is usually
+    // inside.
     fields.add(2, bytes: 1)
     fields.add(part.value.temperatureCelsius + 273.15, per: 0.01, bytes: 2)
     fields.add(part.value.humidityPercent, per: 0.004, bytes: 2, isSigned: true)
     fields.add(part.value.pressurePascals, per: 100, bytes: 2)
     messages.append(NMEA2000Message(.environment, fields))
-    // The pressure again, more precisely: instance 0, source 0 (atmospheric).
+    // This group has the pressure with more digits. Its instance is 0, and its source is 0 (atmospheric).
     fields = started()
     fields.add(0, bytes: 2)
     fields.add(part.value.pressurePascals, per: 0.1, bytes: 4, isSigned: true)
@@ -155,22 +156,22 @@ struct NMEA2000Report {
     messages.append(NMEA2000Message(.pressure, fields))
   }
 
-  /// Fields with the number of the state, which most groups begin with.
+  /// The beginning of most groups: a field with the number of the state.
   private func started() -> NMEA2000Fields {
     var fields = NMEA2000Fields()
     fields.add(UInt64(sequence), bytes: 1)
     return fields
   }
 
-  /// An angle from 0 to a full turn that is also less than a full turn in steps of 0.0001 rad.
+  /// An angle from 0 to less than a full turn. An angle that would become a full turn in steps of 0.0001 rad is 0.
   private static func circle(_ radians: Double) -> Double {
     let rest = radians.truncatingRemainder(dividingBy: 2 * .pi)
     let angle = rest < 0 ? rest + 2 * .pi : rest
     return angle < 6.283_15 ? angle : 0
   }
 
-  /// The days since 1970 and the seconds since midnight in UTC; `nil` until the receiver has confirmed its date, because
-  /// other devices set their clocks.
+  /// The days since 1970 and the seconds since midnight in UTC; `nil` until the receiver has confirmed its date,
+  /// because other devices set their clocks by this time.
   private static func clock(of state: FusedState, at instant: MonotonicInstant) -> (day: Double, second: Double)? {
     guard state.fix?.value.isTimeConfirmed == true, let utc = state.utc(at: instant) else { return nil }
     let nanoseconds = utc.nanosecondsSince1970

@@ -17,18 +17,18 @@ struct SignalKConnection: ~Copyable {
   }
 
   private static let path = SignalKServer.streamPath + "?subscribe=none"
-  /// The most received bytes in a minute. A server sends its hello, and pings.
+  /// The maximum number of received bytes in a minute. A server has no reason to send more than its hello and pings.
   private static let mostBytesAMinute = 64 * 1024
 
   private let connection: ServerConnection
   private let patience: Patience
   private let clock: any MonotonicTimeSource
-  /// `nil` over TCP, where everything that the server sends is dropped.
+  /// The reader of the server's frames; `nil` over TCP, where the hub drops all received bytes.
   private var reader: WebSocketReader?
   private var minute: MonotonicInstant
   private var bytesOfMinute = 0
 
-  /// Connects.
+  /// Connects to a server.
   ///
   /// - Parameters:
   ///   - token: the server's token; `nil` for none
@@ -90,12 +90,12 @@ struct SignalKConnection: ~Copyable {
     try write(reader == nil ? message : WebSocketFrame.encode(.text, message))
   }
 
-  /// Waits until the server sends something or a signal is raised, and does what the server's frames demand.
+  /// Waits until the server sends something or a signal is raised, and handles the server's frames.
   mutating func wait(or signal: WakeSignal) throws(SignalKServerError) {
     try obey(try read(atMost: nil, or: signal)[...])
   }
 
-  /// Tells the server that the hub leaves, if the server takes that at once.
+  /// Tells the server that the hub leaves, unless that would have to wait.
   borrowing func leave() {
     if reader != nil { try? connection.send(WebSocketFrame.encode(.close, WebSocketFrame.goingAway), within: .zero) }
   }

@@ -98,8 +98,8 @@ enum SignalKDelta {
     json.endLine()
   }
 
-  /// The name of a source, such as `sensorhub.gps` or `sensorhub.gps-imu`. Other characters than letters, digits,
-  /// hyphens and underscores become hyphens.
+  /// The name of a source, such as `sensorhub.gps` or `sensorhub.gps-imu`. A character that is not a letter, a digit, a
+  /// hyphen or an underscore becomes a hyphen.
   private static func source(_ devices: String) -> String {
     var text = "sensorhub."
     for scalar in devices.unicodeScalars {

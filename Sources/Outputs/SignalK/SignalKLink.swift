@@ -18,7 +18,7 @@ final class SignalKLink: PeerLink {
     var queue = BoundedQueue<[UInt8]>(limit: SignalKLink.queueLimit)
   }
 
-  /// The most waiting bytes, several seconds of deltas.
+  /// The maximum number of waiting bytes, enough for several seconds of deltas.
   private static let queueLimit = 32 * 1024
   /// After a connection of this length, the next pause before a retry is short again.
   private static let lasting = Duration.seconds(10)
@@ -51,7 +51,7 @@ final class SignalKLink: PeerLink {
 
   func end() { stop.set() }
 
-  /// Queues what is due of a state. Returns at once.
+  /// Queues the values of a state that are due. Returns at once.
   ///
   /// - Parameter lastKnown: the last known position
   func send(_ fused: FusedState, lastKnown: FusedState.Position?) {
@@ -81,7 +81,7 @@ final class SignalKLink: PeerLink {
       let rest = nextTry.map { $0 - clock.now } ?? .zero
       let isWanted = state.withLock { $0.isWanted }
       guard isWanted, rest <= .zero else {
-        // Without states to send there is no timer.
+        // Without states to send, the thread has no reason to retry, so it waits without a limit.
         _ = poller.wait(for: wake.fileDescriptor, atMost: isWanted ? rest : nil)
         wake.clear()
         continue

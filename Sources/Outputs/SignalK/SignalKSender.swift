@@ -1,8 +1,8 @@
 import Fusion
 import MonotonicTime
 
-/// The deltas for a Signal K server, one connection long. It decides which values are due, and describes each path once
-/// before its first value.
+/// Makes the deltas for one connection to a Signal K server. It decides which values are due, and describes each path
+/// once before its first value.
 struct SignalKSender {
   /// The server's own vessel, whatever its name.
   private static let context = "vessels.self"

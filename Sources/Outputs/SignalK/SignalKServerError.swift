@@ -8,7 +8,7 @@ enum SignalKServerError: Error, Equatable {
   /// The server has ended the WebSocket, with this status.
   case left(UInt16?)
   case broken
-  /// The server sends far more than it has reason to.
+  /// The server sends far more than a client without subscriptions should receive.
   case floods
 
   var isStop: Bool { self == .connection(.stopped) }
@@ -35,13 +35,13 @@ enum SignalKServerError: Error, Equatable {
         + "3000 is the usual port"
     case .handshake(.unauthorised):
       server.tokenFile == nil
-        ? "the server demands a token: set '\(server.key).tokenFile' to the file of one that may write"
-        : "the server refused the token: make a new one there that may write"
+        ? "the server demands a token: set '\(server.key).tokenFile' to the file of a token that may write"
+        : "the server refused the token: create a new token on the server, with the right to write"
     case .handshake(.moved(let place)): "the server has moved to \(place): change '\(server.key).server'"
     case .unreadableToken(let file, let reason): "'\(server.key).tokenFile' cannot be read from \(file): \(reason)"
     case .left(let status): "the server ended the connection\(status.map { " (\($0))" } ?? "")"
     case .broken: "the server breaks the WebSocket protocol"
-    case .floods: "the server sends much more than a Signal K server to a client without subscriptions"
+    case .floods: "the server sends much more than a Signal K server sends to a client without subscriptions"
     }
   }
 

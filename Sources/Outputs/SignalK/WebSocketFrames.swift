@@ -16,7 +16,7 @@ enum WebSocketFrame {
 
   /// A whole message in one frame.
   ///
-  /// - Parameter mask: with which a client must hide its bytes from intermediaries
+  /// - Parameter mask: the mask by which a client must hide its bytes from intermediaries
   static func encode(
     _ kind: Kind, _ payload: [UInt8], mask: UInt32 = .random(in: .min ... .max)
   ) -> [UInt8] {

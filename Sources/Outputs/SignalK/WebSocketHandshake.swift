@@ -40,7 +40,7 @@ struct WebSocketHandshake {
   ///
   /// - Returns: the bytes after the answer's head; `nil` while the head is incomplete
   mutating func take(_ bytes: [UInt8]) throws(Failure) -> ArraySlice<UInt8>? {
-    // An end may be split between two reads.
+    // The line ends after the head may arrive in two reads, so search the last three earlier bytes too.
     let searched = max(0, head.count - 3)
     head += bytes
     guard Array("HTTP/".utf8).starts(with: head.prefix(5)) else { throw .noWebSocket(shown(head[...])) }

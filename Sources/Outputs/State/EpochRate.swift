@@ -1,8 +1,8 @@
 import Fusion
 import MonotonicTime
 
-/// Selects the states for protocols that report epochs: one state with each of the receiver's epochs. If the receiver
-/// is silent and the state continues without it, one state a second.
+/// Selects the states for protocols that report epochs: one state with each of the receiver's epochs. While the
+/// receiver is silent and the state continues without it, this type selects one state a second.
 struct EpochRate {
   /// A receiver without a new epoch for this time counts as silent.
   private static let silence = Duration.milliseconds(1500)

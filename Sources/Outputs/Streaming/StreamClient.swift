@@ -209,7 +209,7 @@ enum ForeignProtocol {
   /// - Parameters:
   ///   - letters: the permitted first bytes of text after blanks; `nil` for any printable byte
   ///   - permitsBinary: whether the port also serves receivers' binary protocols. Their messages begin with a byte from
-  ///     160 on (UBX, CASIC, RTCM 3). Nothing that a page can make a browser send begins so
+  ///     160 on (UBX, CASIC, RTCM 3). A page cannot make a browser send anything that begins with such a byte
   static func verdict(
     on bytes: some Collection<UInt8>, textBeginsWith letters: [UInt8]? = nil, permitsBinary: Bool = false
   ) -> Verdict {

@@ -161,7 +161,7 @@ export class Anchor {
       }
       const body = JSON.stringify({ name: fenceName, latitude: place.lat, longitude: place.lon, radiusMetres: place.radius });
       const headers = { "Content-Type": "application/json" };
-      // An existing fence is moved.
+      // If the hub has the anchor's fence already, this request moves it.
       const answer = await fetch("fences", { method: "POST", headers, body }).catch(() => null);
       if (answer?.ok) {
         this.hub = "watches";

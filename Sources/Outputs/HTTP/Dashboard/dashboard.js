@@ -390,14 +390,14 @@ function setAge(id, seconds, limit, isComing = isListening()) {
   return isStale;
 }
 
-/** What a receiver is waiting for, as a condition of the hub that is not an alarm; undefined without one. */
+/** The hub's condition that says why a receiver has no fix yet; `undefined` if there is none. It is not an alarm. */
 function waiting() {
   if (isAwayNow()) return undefined;
   const told = [...devices.values()].filter(({ kind }) => kind === "receiver").flatMap(({ status }) => status.conditions ?? []);
   return told.find(({ severity }) => severity === "waiting");
 }
 
-/** Adds to a condition what a receiver is waiting for, in the hub's words. The banner shows this instead if there is a next step. */
+/** Adds the hub's reason why a receiver has no fix yet. If the reason has a next step, the banner shows both instead. */
 function searching(condition) {
   const { summary, nextStep } = waiting() ?? {};
   return summary && !nextStep ? { ...condition, note: `${condition.note} (${summary})` } : condition;
@@ -419,14 +419,14 @@ function condition(since) {
   if (replay?.paused) return said("halted", "", isSought ? "note.sought" : "note.halted");
   const trouble = state ? undefined : alarms().find(({ severity }) => severity === "problem");
   if (trouble || (hasProblem && !isMeasuring())) return said("notWorking", "bad", "note.trouble");
-  // The word stays true while another device does not work, but it is not good.
+  // While a device does not work, the word is still right, but its colour is a warning.
   const good = hasProblem ? "warn" : "good";
   if (!state) return searching(said("waking", ""));
   if (since > staleSeconds) return said("silent", "bad");
   switch (state.mode) {
     case "fused":
     case "gnss": return said(state.mode, good);
-    // A board without a receiver is complete with an attitude.
+    // A board without a receiver can have no more than an attitude, so nothing is missing.
     case "attitude": return isPlaceless() ? said("attitude", good) : said("attitudeOnly", "warn");
     case "asleep": return said("asleep", "");
     case "none": return isPlaceless() ? said("sensors", good, "note.attitude") : searching(said("none", "warn", fixAt === null ? "note.search" : "note.lost"));
@@ -791,8 +791,8 @@ function toldConditions() {
 }
 
 /**
- * What receivers have been waiting for longer than usual, with the next step. These entries of the banner are no alarms. In a
- * tunnel, the word for dead reckoning says enough.
+ * The hub's conditions of receivers that have had no fix for longer than usual, with the next step. They are entries of the
+ * banner, but not alarms. In a tunnel there are none, because the word for dead reckoning says enough.
  */
 function waits() {
   if (paused || isAwayNow() || isLostNow() || state?.mode === "deadReckoning") return [];

@@ -6,7 +6,7 @@ import { t } from "./words.js";
 export const powers = ["off", "asleep", "awake", "settling", "acquiring", "tracking", "lingering", "failed"];
 const winds = ["north", "east", "south", "west"];
 
-/** The satellites of a list that may contain several signals of each one: the strongest signal of each satellite. It counts as used if any signal is. */
+/** The strongest signal of each satellite in a list of signals. A satellite counts as used if any of its signals is used. */
 export function satellitesOf(sky) {
   const all = new Map();
   for (const signal of sky?.satellites ?? []) {
