@@ -24,7 +24,7 @@ public enum BoardProblems {
   /// - Parameters:
   ///   - isElsewhere: whether this machine is not the board; secrets, certificates and programs may then be missing
   ///     here
-  ///   - isForServiceAlone: whether only the service can read a file, so that it cannot be checked
+  ///   - isForServiceAlone: whether only the service can read a file; such a file is not checked
   public static func find(
     in board: Board, isElsewhere: Bool = false,
     isForServiceAlone: @escaping (String) -> Bool = ServiceFiles.isForServiceAlone

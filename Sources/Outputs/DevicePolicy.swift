@@ -125,9 +125,9 @@ public struct DevicePolicy {
     return lines
   }
 
-  /// The programs of the hooks and of the sleep, and curl for webhooks. The sandbox lets the hub run no other program. If a hook runs a
-  /// program, the usual folders of programs are included, because a script needs its interpreter and may run other
-  /// programs.
+  /// The programs of the hooks and of the sleep, and curl for webhooks. The sandbox lets the hub run no other program.
+  /// If a hook runs a program, the usual folders of programs are included, because a script needs its interpreter and
+  /// may run other programs.
   private static func runPaths(of hooks: [HookSettings], and command: String?) -> [String] {
     let programs = hooks.compactMap(\.program) + [command].compactMap { $0 }
     let folders = programs.isEmpty ? [] : ["-/usr/bin", "-/bin", "-/usr/local/bin"]

@@ -52,9 +52,8 @@ public final class HotPlugService: Service {
     }
   }
 
-  /// Whether the board's path leads to this name. udev reports a device by its name and by each of its links. A link
-  /// that leads to a device therefore matches only the name of that device. Otherwise the device would be reported
-  /// twice.
+  /// Whether the board's path leads to this name. udev reports a device under its name and under each of its links. So
+  /// that a device is not reported twice, a path that is a link matches only the name of its device.
   static func isSame(_ path: String, _ name: String) -> Bool {
     Files.resolved(path).map { $0 == name } ?? (path == name)
   }

@@ -11,7 +11,6 @@ public final class HubHost: Sendable {
   /// How long devices may take to stop. The systemd unit allows more (`TimeoutStopSec`).
   public static let longestEnd = Duration.seconds(4)
 
-  /// The hub of this process.
   public let hub: Hub
   /// The replayed recording; `nil` if the hub has devices.
   public let replay: ReplaySession?
@@ -25,7 +24,7 @@ public final class HubHost: Sendable {
   let slotOwners = SlotOwners()
   /// The version of the program, for example `0.2.0`.
   public let version: String
-  /// The counts of clients.
+  /// The counts of clients and dropped values of each output.
   public let traffic = OutputTraffic()
   /// The counts of all recordings since the program started.
   public let recording = RecordingCounters()

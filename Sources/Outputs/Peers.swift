@@ -30,8 +30,8 @@ struct Peer: Sendable {
 }
 
 extension Hub {
-  /// Serves the peers in the board file until the program must end. A reload that does not change their settings leaves
-  /// them alone.
+  /// Serves the peers in the board file until the program must end. A reload that does not change their settings keeps
+  /// their connections.
   ///
   /// - Parameters:
   ///   - name: the name of the output

@@ -38,7 +38,7 @@ public struct LogindShutdown: BoardShutdown {
 }
 
 extension ShutdownRefusal {
-  /// Calls logind.
+  /// Calls logind. Returns the reason and the next step if logind refuses; `nil` if it agrees.
   ///
   /// - Parameter call: takes a buffer for the reason and its size; returns a negative errno for a refusal
   static func from(_ call: (UnsafeMutablePointer<CChar>, Int) -> Int32) -> ShutdownRefusal? {

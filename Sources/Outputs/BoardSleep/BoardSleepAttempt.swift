@@ -99,7 +99,7 @@ extension BoardSleepOutput {
     }
   }
 
-  /// Says what will happen, and waits until the hooks were told.
+  /// Logs the coming sleep, tells the hooks, and waits for their reaction.
   private func announce(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) {
     let what = settings.way == .suspend ? "the board is suspended" : "the board is switched off"
     let seconds = plan.alarm.map { ($0 - host.now).inSeconds }
@@ -175,7 +175,7 @@ extension BoardSleepOutput {
     _ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings, _ alarm: WakeAlarm?
   ) throws(End) {
     if let alarm, let rtc = settings.rtc {
-      // The command takes time, and another program may have set the clock or its alarm.
+      // While the command ran, another program may have set the clock or its alarm, so check both again.
       let clock = surroundings.clock(rtc)
       do throws(WakeClockError) { try confirm(alarm, clock, settings.way) } catch { throw .refused("\(error)") }
     }

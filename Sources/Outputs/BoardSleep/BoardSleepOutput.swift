@@ -75,7 +75,7 @@ public final class BoardSleepOutput: Service {
   /// The alarm that ends the wait for a receiver to confirm the time.
   private let timeAlarm: Alarm
   private let soon: Guarded<Coalesced?>
-  /// Lets only one look run at a time, so that each is applied before the next one begins.
+  /// Lets only one look run at a time, so that its result is applied before the next look begins.
   private let looking = Guarded(())
   /// Lets only one attempt run at a time, so that each undoes its steps before the next one begins.
   let attempting = Guarded(())
@@ -111,8 +111,8 @@ public final class BoardSleepOutput: Service {
 
   // MARK: The start
 
-  /// Reads why the machine was asleep, and takes up the schedule. Call this before clients and requests begin. Waits
-  /// for the disk and the real-time clock.
+  /// Reads what the hub stored before the sleep, and continues the schedule of fixes. Call this before clients and
+  /// requests begin. Waits for the disk and the real-time clock.
   public func begin() {
     var memory = file?.content ?? BoardSleepMemory()
     guard let settings = host.hub.board.sleep else {
@@ -225,7 +225,7 @@ public final class BoardSleepOutput: Service {
     let staysOn = host.machineStaysOn
     state.withLock { state in
       state.isOver = true
-      // The next run must not take this for a sleep.
+      // The machine was not switched off, so the next run of the hub must not report a sleep.
       if staysOn { state.memory.sleep = nil }
     }
     if staysOn { keep() }
@@ -282,8 +282,8 @@ public final class BoardSleepOutput: Service {
     setAlarm()
   }
 
-  /// Makes fixes due at multiples of their interval in UTC once the time is known. The next run of the hub expects them
-  /// then, and would make another fix at once if the machine was woken for a different time.
+  /// Once the time is known, makes fixes due at multiples of their interval in UTC. The next run of the hub expects the
+  /// fixes at these times. If the alarm were at another time, that run would make an additional fix at once.
   private func scheduleInUTC(_ settings: BoardSleepSettings) {
     guard settings.way == .poweroff, surroundings.isTimeConfirmed(host.hub) else { return }
     let isFirst = state.withLock { state in
@@ -381,7 +381,7 @@ public final class BoardSleepOutput: Service {
   }
 
   func keep() {
-    // This holds no lock except the file's, and writes the content as it is at that time.
+    // Copy the memory first, because the state must not be locked while the file is written.
     file?.keep(state.withLock { $0.memory })
   }
 

@@ -110,7 +110,7 @@ struct FenceOrder: Decodable, Equatable, Sendable {
 enum FenceRefusal: Error, Equatable, CustomStringConvertible {
   /// The request is invalid; the text says why.
   case wrong(String)
-  /// The fence belongs to the board file.
+  /// The fence belongs to the board file, so a client cannot change it.
   case ofBoardFile(name: String)
   case unknown(name: String, known: [String])
   case full(limit: Int)

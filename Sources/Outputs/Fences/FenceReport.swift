@@ -5,7 +5,7 @@ import NMEA
 /// The status of fences as JSON. Units are degrees and metres. `seconds` and `age` are seconds before now, `due` and
 /// `unknownIn` seconds from now; `time` is a UTC time.
 enum FenceReport {
-  /// Writes all fences, by name.
+  /// Writes an object with a member for each fence, named after the fence.
   static func write(_ statuses: [FenceStatus], at now: MonotonicInstant, to json: inout JSONWriter) {
     begin(&json)
     for status in statuses {

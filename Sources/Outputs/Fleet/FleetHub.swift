@@ -85,7 +85,7 @@ public struct FleetHub: Sendable {
   public var isGone: Bool { isOnlineSaid == nil && reports.isEmpty }
   public var status: String { isOnline ? "online" : isGone ? "gone" : "offline" }
   public var health: Health? { reports[.health].flatMap(Health.read) }
-  /// The fences, by name.
+  /// The fences, sorted by name.
   public var fences: [(name: String, fence: Fence)] {
     let report = reports[.fences].flatMap { try? JSONDecoder().decode(Fences.self, from: Data($0)) }
     return (report?.fences ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

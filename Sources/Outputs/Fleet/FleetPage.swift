@@ -69,7 +69,7 @@ public final class FleetPage: Service {
   }
 }
 
-/// The page of a fleet, and its requests.
+/// The routes of a fleet's page and of the requests that the page makes.
 struct FleetRoutes {
   /// The maximum number of hubs that one page opens.
   private static let mostOpen = 16

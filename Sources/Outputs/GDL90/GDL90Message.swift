@@ -47,7 +47,7 @@ struct GDL90Message: Equatable {
     return GDL90Message([0, status, clock] + low + [counts.0, counts.1])
   }
 
-  /// The values of an ownship report.
+  /// The values of an ownship report, which has the board's position and motion.
   struct Ownship: Equatable {
     var latitudeDegrees = 0.0
     var longitudeDegrees = 0.0

@@ -9,8 +9,8 @@ import Publishing
 /// Sends a client of the gpsd protocol the objects and sentences that its watch requests.
 ///
 /// `follow` compares the streams of the watch with the leases, and begins and ends only the difference. It runs on the
-/// server's thread, and also on the thread that reports a new board. Only one thread at a time changes the leases, and
-/// without the lock, because a lease that begins or ends may power a device.
+/// server's thread, and also on the thread that reports a new board. Only one thread at a time changes the leases. It
+/// does not hold the lock in the meantime, because a lease that begins or ends may power a device.
 final class GPSDFeed: Sendable {
   private struct Lease {
     let stream: GPSDStreams.Stream

@@ -13,7 +13,7 @@ enum GPSDLimits {
   /// The longest subtype or device path (GPS_PATH_MAX).
   private static let textBytes = 127
 
-  /// A text, cut to the limit.
+  /// The text, cut to the longest subtype or path.
   static func shortened(_ text: String) -> String { head(of: text, bytes: textBytes) }
 
   /// The name of a device: its path, shortened in the middle if it is too long for clients. A link below

@@ -10,7 +10,7 @@ extension GPSDReport {
   /// The greatest age of a value that is sent.
   private static let lifetime = Duration.seconds(5)
 
-  /// The values of a device.
+  /// A device with its latest values.
   private struct Entry {
     var path: String
     /// The fused state; `nil` if the values come only from the receiver's epoch.
@@ -39,8 +39,8 @@ extension GPSDReport {
       if let state = entry.state {
         writePositionObject(state, reception: entry.epoch, device: entry.path, to: &json)
       } else if let epoch = entry.epoch {
-        // This may not be the selected receiver. Or no client uses the fused state, and the receiver is awake only for
-        // its own sentences or its time.
+        // There is no state for this receiver: the receiver is not the selected one, or no client uses the fused state
+        // and the receiver is awake only for its own sentences or its time.
         writePositionObject(epoch.fix, device: entry.path, to: &json)
       }
     }

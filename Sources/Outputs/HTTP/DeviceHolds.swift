@@ -150,7 +150,7 @@ extension DeviceHolds: SlotOwner {
   var slotKind: String { "holds" }
 }
 
-/// Holds as JSON objects.
+/// The answers to requests about holds, as JSON objects.
 enum HoldsReport {
   /// Writes a hold for its own client.
   static func write(_ hold: DeviceHolds.Hold, to json: inout JSONWriter) {

@@ -35,7 +35,7 @@ struct HTTPContext: RequestContext {
     return TCPAddress(address: address, port: UInt16(port))
   }
 
-  /// The client at the other end.
+  /// The client, as logs and holders name it.
   var peer: ClientPeer { ClientPeer(of: channel) }
 }
 

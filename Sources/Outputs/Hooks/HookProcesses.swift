@@ -22,7 +22,6 @@ final class HookProcesses: Sendable {
 
   private struct Entry: Equatable, Sendable {
     var pid: pid_t
-    /// The parent process.
     var parent: pid_t = 0
     /// The time of the start since the machine started, in clock ticks. It distinguishes a process from a later one
     /// with the same number.
@@ -53,7 +52,7 @@ final class HookProcesses: Sendable {
   private let running = Guarded<[Entry]>([])
   private let orphans = Guarded(())
 
-  /// Starts a program.
+  /// Starts a program, and counts it as running until `ended` is called.
   func start(_ spawn: () -> (pid: pid_t, error: Int32)) -> (pid: pid_t, error: Int32) {
     _ = clinux_adopt_orphans()
     // The lock is held while the program starts. Otherwise it could be taken for an orphan before it is in the list.

@@ -20,7 +20,7 @@ public struct JournalSink: Sendable {
     var isFault: Bool { rawValue <= Priority.warning.rawValue }
   }
 
-  /// A field of the journal.
+  /// A field that the journal stores with a line, so that users can search for it.
   public struct Field: Sendable {
     /// The name in upper case, without a leading underscore: `SENSORHUB_DEVICE`.
     public var name: String

@@ -11,7 +11,7 @@ import Publishing
 /// An autopilot sends all the time. So the port is open only while the devices are awake, and until then the thread
 /// sleeps without a limit. Other threads only put messages into the queue.
 final class MAVLinkLink: PeerLink {
-  /// Opens the connection.
+  /// Opens the serial port or the UDP socket to the autopilot.
   typealias Opener = @Sendable (_ line: MAVLinkPort.Line) throws(HardwareError) -> any SerialPort
 
   private struct State {
@@ -49,7 +49,7 @@ final class MAVLinkLink: PeerLink {
   private let sink: JournalSink
   private let open: Opener
   private let stop = StopSignal()
-  /// Set when the link before this one, which may have the same port, has closed it; `nil` if there was none.
+  /// The signal `ended` of the link before this one, which may use the same port; `nil` if there was none.
   private let earlier: StopSignal?
   /// Set when the thread has closed its port and ends.
   let ended = StopSignal()

@@ -34,7 +34,7 @@ struct MAVLinkNode {
   /// When `elapse` must be called.
   private(set) var deadline: MonotonicInstant
 
-  /// - Parameter isStream: whether bytes arrive without the borders of datagrams
+  /// - Parameter isStream: whether a frame may be split between two calls of `receive`, as on a serial port
   init(_ port: MAVLinkPort, isSimulated: Bool, isStream: Bool, at now: MonotonicInstant) {
     system = port.system
     component = port.component

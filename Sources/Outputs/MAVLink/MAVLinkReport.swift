@@ -114,8 +114,8 @@ struct MAVLinkReport {
     return attitude.north == .magnetic ? nil : attitude.quaternion.yaw
   }
 
-  /// Week and milliseconds of GPS time, because autopilots set their clocks by it; `nil` until the receiver has
-  /// confirmed its date.
+  /// The week and the milliseconds of GPS time; `nil` until the receiver has confirmed its date, because autopilots set
+  /// their clocks by this time.
   private static func gpsTime(of state: FusedState, at instant: MonotonicInstant) -> (week: Int, milliseconds: Int)? {
     guard state.fix?.value.isTimeConfirmed == true, let utc = state.utc(at: instant) else { return nil }
     let time = utc.nanosecondsSince1970 / 1_000_000 - (gpsStart - leapSeconds) * 1000
@@ -148,7 +148,7 @@ struct MAVLinkReport {
     for accuracy in [speed, horizontal, position?.verticalSigmaMetres] { fields.addFloat(accuracy ?? 0) }
     fields.add(flags, bytes: 2)
     fields.add(gpsTime?.week ?? 0, bytes: 2)
-    // The number of the receiver.
+    // The receiver's number. The hub reports one receiver.
     fields.add(0, bytes: 1)
     fields.add(receiver.fixType, bytes: 1)
     fields.add(receiver.fix?.satellitesUsed.map(Double.init), per: 1, bytes: 1)

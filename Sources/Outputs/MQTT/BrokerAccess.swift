@@ -24,7 +24,7 @@ struct BrokerAccess: Equatable, Sendable {
     self.identifier = identifier
   }
 
-  /// Reads the password.
+  /// Reads the password from its file or from systemd's credential.
   init(_ options: MQTTOptions) throws(FleetError) {
     self.init(host: options.broker.host, port: options.broker.port, identifier: options.identifier)
     password = try FleetError.password(of: options.username, in: options.passwordFile)

@@ -27,7 +27,7 @@ final class FenceCommands: Sendable {
       id = try values.decodeIfPresent(String.self, forKey: .id)
     }
 
-    /// Parses a command.
+    /// Parses and checks a command.
     static func read(_ payload: [UInt8]) throws(FenceRefusal) -> Command {
       let command: Command
       do {

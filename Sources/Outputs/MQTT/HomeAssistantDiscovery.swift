@@ -15,7 +15,7 @@ struct HomeAssistantDiscovery {
   private static let viewer = "homeassistant"
   private static let lookSeconds = 3600
 
-  /// The published message.
+  /// The JSON for the discovery topic, and the components that it describes.
   struct Message {
     var json: [UInt8]
     /// The platforms of the components, by component key.

@@ -187,7 +187,7 @@ public struct BrokerInbox: Sendable {
     events.firstIndex { if case .received = $0 { true } else { false } } ?? 0
   }
 
-  /// The memory of an event, estimated.
+  /// The estimated size of an event in memory, in bytes.
   private static func byteCount(of event: MQTTConnection.Event) -> Int {
     guard case .received(let topic, let payload, _, _) = event else { return 256 }
     return topic.utf8.count + payload.count + 256

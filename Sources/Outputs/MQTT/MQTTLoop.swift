@@ -33,8 +33,8 @@ final class MQTTLoop {
   private let receive: @Sendable (MQTTConnection.Event) -> Void
   private let clock = MonotonicClock()
   private var isConnected = false
-  /// Why the connection is over, from a report of the process: its own reason or the broker's, or an invalid report;
-  /// `nil` before.
+  /// The reason why the connection is over; `nil` while it is not. The process or the broker states it in a report, or
+  /// a report was invalid.
   private var refusal: String?
   /// Whether the broker ended the connection because another client with the same identifier has connected. Then the
   /// back-off is not reset, because the two clients would end each other's connections again and again.
@@ -47,7 +47,8 @@ final class MQTTLoop {
   /// The unacknowledged messages, in order.
   private var underway: [Underway] = []
   private var number: UInt32 = 0
-  /// When the process started, last reported, or got a message while none was unacknowledged.
+  /// The time from which `arrival` and `patience` count: the start of the process, its last report, or the last message
+  /// that it got while none was unacknowledged. The latest of the three counts.
   private var lastNews: MonotonicInstant
 
   init(_ connection: MQTTConnection, _ receive: @escaping @Sendable (MQTTConnection.Event) -> Void) {

@@ -121,7 +121,7 @@ final class ViewerLeases: Sendable {
     _ = clock.schedule(at: end) { [weak self] in self?.endFloor(at: end) }
   }
 
-  /// Ends the lease now, or if it was due to end at an instant.
+  /// Ends the lease that `keepAwake` has made.
   ///
   /// - Parameter instant: the end that was scheduled. If the end has been moved since, the call does nothing. `nil`
   ///   ends the lease now

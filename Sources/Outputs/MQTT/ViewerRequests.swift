@@ -134,7 +134,7 @@ struct ViewerRequests {
     return self.floor?.lease
   }
 
-  /// Ends keeping these devices awake. Returns the lease that must end.
+  /// Removes the lease that keeps devices awake. Returns it, because the caller must end it.
   ///
   /// - Parameter instant: the time at which the lease was due to end; it is ignored if the end has moved since. `nil`
   ///   ends the lease now
@@ -188,7 +188,8 @@ struct ViewerRequests {
 
   // MARK: The broker
 
-  /// Records that a request was withdrawn. Returns whether its viewer has withdrawn it, and not a broker that shuts down.
+  /// Records that a request was withdrawn. Returns whether its viewer has withdrawn it, and not a broker that shuts
+  /// down.
   mutating func takeBack(_ key: ViewerRequest.Key, at now: MonotonicInstant) -> Bool {
     guard let entry = entries[key] else { return true }
     if let at = brokerLeftAt, now - at < ViewerLeases.grace {
@@ -215,7 +216,8 @@ struct ViewerRequests {
     return brokerLeftAt != nil
   }
 
-  /// Records that the broker shuts down. Returns the requests that it has withdrawn, or `nil` if this was recorded before.
+  /// Records that the broker shuts down. Returns the requests that it has withdrawn, or `nil` if this was recorded
+  /// before.
   mutating func brokerLeaves(at now: MonotonicInstant) -> [TakenBack]? {
     // A broker shuts down only once. Without this check, repeated announcements would keep all viewers for ever.
     guard brokerLeftAt == nil else { return nil }

@@ -12,7 +12,7 @@ enum FusedSentences {
   /// The gpsd protocol's status for dead reckoning.
   private static let deadReckoning = 5
 
-  /// Collects the chosen sentences.
+  /// Collects the sentences of a state, except those that the board file does not choose.
   private struct Chosen {
     let choice: SentenceChoice
     var text = ""

@@ -24,8 +24,8 @@ enum SatelliteSentences {
   /// count has one digit.
   private static let satellitesInList = 36
 
-  /// The GSA sentences: for each system, one per twelve used satellites. If no satellite is used, a single GSA without
-  /// satellites.
+  /// The GSA sentences: for each system, one per twelve used satellites. If no satellite is used, there is a single GSA
+  /// without satellites.
   ///
   /// - Parameter mode: the mode of the position in the other sentences: 1 no fix, 2 two dimensions, 3 three; 0 counts
   ///   as 1

@@ -56,7 +56,7 @@ final class SentenceDatagrams: PeerLink {
     return sentences[...end]
   }
 
-  /// Sends bytes in one datagram. They must fit.
+  /// Sends the bytes, which must fit, in one datagram.
   func sendTogether(_ bytes: UnsafeBufferPointer<UInt8>) { sendOne(bytes) }
 
   private func sendOne(_ bytes: UnsafeBufferPointer<UInt8>) {

@@ -26,7 +26,7 @@ struct NMEA2000Node {
   /// The interval at which a device without an address may look for one.
   static let searchInterval = Duration.seconds(60)
 
-  /// The identifiers of the frames that a node must receive, and the bits that count: those of the group's number.
+  /// The kernel's filter for the frames that a node must receive. The mask selects the bits of the group's number.
   static let identifiers = [
     NMEA2000Message.Group.addressClaim.rawValue << 8, NMEA2000Message.Group.request.rawValue << 8,
   ]
@@ -189,7 +189,7 @@ struct NMEA2000Node {
     return NMEA2000Message(.heartbeat, fields)
   }
 
-  /// The groups that the hub sends and receives.
+  /// The two messages that list the groups that the hub sends and receives.
   private static func groupLists(to destination: UInt8) -> [NMEA2000Message] {
     let received: [NMEA2000Message.Group] = [.request, .addressClaim]
     return [(0, NMEA2000Message.Group.allCases), (1, received)].map {

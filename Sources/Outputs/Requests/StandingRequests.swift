@@ -9,7 +9,7 @@ import ServiceLifecycle
 /// Outputs that pass on the fixes subscribe to `values`. The recorder records the measurements like those for any
 /// client.
 public final class StandingRequests: Sendable {
-  /// A fix and its request.
+  /// A fix for one of the board file's requests.
   public struct Value: Sendable {
     public var name: String
     public var fix: RequestedFix

@@ -9,7 +9,7 @@ enum Admission: Equatable {
   /// Refused, with the reason as the rest of a sentence after "is refused: ".
   case refused(String)
 
-  /// A present client.
+  /// A client that is connected now.
   struct Guest {
     /// The client's machine: `IPAddress.machine`.
     var machine: [UInt8]

@@ -20,7 +20,6 @@ public struct SocketPath: Equatable, Sendable {
 
   private var directory: String { state.lastIndex(of: "/").map { String(state[...$0]) } ?? "" }
 
-  /// The folder of the sockets.
   public var folder: String {
     guard let slash = state.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == state.startIndex ? "/" : String(state[..<slash])

@@ -100,7 +100,7 @@ final class StreamConnection: Sendable {
     return !isDisconnected
   }
 
-  /// Makes the server look at the client again, because it may send again.
+  /// Makes the server check the client again, because the client may now send more.
   func reconsider() { wantsToWrite() }
 
   private func write(_ bytes: UnsafeBufferPointer<UInt8>, isAnswer: Bool) {

@@ -64,7 +64,7 @@ struct TrackDownload {
   }
 }
 
-/// Collects bytes for a client.
+/// Collects the written bytes of the track until they are sent to the client.
 private final class CollectedBytes: TrackOutput {
   private var bytes = ByteBuffer()
 
