@@ -118,7 +118,7 @@ public struct DevicePolicy {
     lines += networks.map { "IPAddressAllow=\($0)" }
     lines += writtenPaths.map { "ReadWritePaths=\($0)" }
     lines += runPaths.map { "ExecPaths=\($0)" }
-    // systemd ignores this line. `activate` grants the right.
+    // systemd ignores this line. The script systemd/activate reads it and grants the right.
     if shutsDown { lines.append("X-PowerOff=yes") }
     if suspends { lines.append("X-Suspend=yes") }
     if usesModem { lines.append("X-Modem=yes") }

@@ -14,7 +14,7 @@ public protocol BoardPower: Sendable {
   func user() throws(ShutdownRefusal) -> String?
 }
 
-/// Asks logind, which refuses while a program forbids it.
+/// Asks logind, which refuses while a program forbids the sleep or the shutdown.
 public struct LogindPower: BoardPower {
   public init() {}
 

@@ -49,7 +49,7 @@ extension BoardSleepOutput {
         return refused(plan, reason)
       case .abandoned: giveUp(settings)
       }
-      // The end of the hub is no reason to stay awake.
+      // If the hub ends, the attempt ends too, but the machine is not needed, so log nothing.
       if host.isEnding || state.withLock({ $0.isOver }) { return }
       write(.notice, "the board stays awake: it is needed again")
       look()
@@ -65,7 +65,7 @@ extension BoardSleepOutput {
 
   // MARK: The steps
 
-  /// Checks everything that can be checked without a change.
+  /// Makes the checks that change nothing, before the hooks are told and the alarm is set.
   private func check(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) throws(End) {
     guard surroundings.isReal(host.hub) else {
       throw .refused(

@@ -150,7 +150,8 @@ public final class BoardSleepOutput: Service {
       state.memory = kept
       state.settings = settings
       state.policy = BoardSleepPolicy(settings, wasWoken: wake?.isByAlarm ?? false, at: now)
-      // The hooks know whether they were told of a sleep, also if its length is unknown or the hub ended before it.
+      // The previous run may have told the hooks of a sleep. Telling them of its end is always safe, because they
+      // ignore an end if they were told of no sleep.
       state.hasTold = true
     }
   }
@@ -325,7 +326,7 @@ public final class BoardSleepOutput: Service {
     if isNew { write(.warning, "the board stays awake: \(text)") }
   }
 
-  /// Whether an attempt still has a purpose.
+  /// Whether the attempt for this plan must continue: the machine may sleep, and no later attempt has begun.
   func isPreparing(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) -> Bool {
     !host.isEnding && state.withLock { $0.isPreparing(plan, settings) }
   }
@@ -398,12 +399,13 @@ extension BoardSleepOutput.State {
     said = nil
   }
 
-  /// The suspension of an earlier attempt that begins only now; `nil` if its alarm has come before.
+  /// The suspension of an earlier attempt, which may begin only now; `nil` if its alarm has passed.
   fileprivate func lateSleep(at system: Int64) -> BoardSleepMemory.Sleep? {
     late.flatMap { $0.alarmAt.map { $0 > system } ?? true ? $0 : nil }
   }
 
-  /// Whether an attempt still has a purpose. An equal plan with other settings is that of a later attempt.
+  /// Whether the attempt for this plan is the current one. If the settings differ, an equal plan belongs to a later
+  /// attempt.
   func isPreparing(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) -> Bool {
     !isOver && self.settings == settings && policy?.isPreparing(plan) ?? false
   }

@@ -11,7 +11,7 @@ public final class BackgroundCalibration: Sendable {
   private struct Refining {
     /// The calibration of the board in service.
     var calibration: InertialCalibration
-    /// The calibration that was stored last, as far as known.
+    /// The calibration in the store: that of the board at first, later the last result that this type has stored.
     var stored: InertialCalibration
     var refiner: MagneticOffsetRefiner
   }
@@ -79,7 +79,7 @@ public final class BackgroundCalibration: Sendable {
         let result = state.refining[id]?.refiner.add(
           SIMD3<Double>(sample.field), time: Double(sample.at.nanoseconds) / 1e9)
       else { return nil }
-      // The next result refines the calibration that this one stores.
+      // Begin the next refinement with the calibration that this result is about to store.
       if let refiner = MagneticOffsetRefiner(result.refined) { state.refining[id]?.refiner = refiner }
       return result
     }

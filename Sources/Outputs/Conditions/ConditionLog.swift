@@ -56,7 +56,7 @@ final class ConditionLog: Sendable {
           }
         }
         if entry.condition.kind == .failed {
-          // `DeviceLog` logged the problem when it began.
+          // `DeviceLog` has already logged the beginning of this failure, so the first line here is left out.
           trouble.writtenAt = now
           return nil
         }

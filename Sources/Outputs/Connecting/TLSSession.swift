@@ -103,7 +103,7 @@ final class TLSSession {
   }
 }
 
-/// The fault of a server's certificate.
+/// The reason why a server's certificate is refused.
 enum CertificateFault: Equatable {
   /// The associated dates have the form `2026-01-31`.
   case notYetValid(from: String)

@@ -53,7 +53,7 @@ public final class CorrectionsOutput: Service {
     let old = supplies.withLock { $0 }
     replace(
       by: devices.correctedReceivers.map { id, caster, corrections in
-        // An unchanged receiver keeps its client.
+        // A receiver whose caster has not changed keeps its client, and with it the connection.
         if let same = old.first(where: { $0.client.corrections === corrections && $0.client.caster == caster }) {
           return same
         }

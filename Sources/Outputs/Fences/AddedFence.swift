@@ -12,7 +12,7 @@ struct AddedFence: Codable, Equatable, Sendable {
   /// `accuracy` in metres; `nil` for the default.
   var grace, every, speed, accuracy: Double?
 
-  /// Checks the values and converts them.
+  /// Checks the values, and converts them to the settings of a fence.
   ///
   /// - Throws: `.wrong` with the setting that is out of range
   func settings() throws(FenceRefusal) -> FenceSettings {

@@ -189,7 +189,7 @@ struct FenceList: Sendable {
 /// left a fence while no hub ran.
 public final class FenceMemory: Sendable {
   private struct Side: Codable, Equatable {
-    /// The area of the fence. If the fence was moved since, its side is unknown.
+    /// The area that the fence had. If the fence has another area now, the stored side does not count.
     var area: String
     var isInside: Bool
   }

@@ -121,7 +121,7 @@ final class GPSDFeed: Sendable {
             defer { told = activity }
             return told
           }
-          // The client has just received the first activity with its watch.
+          // The first activity is not sent, because the client has just received it with its watch.
           if let previous { self?.send(activity, after: previous) }
         })
     case .states(let parts):

@@ -10,9 +10,9 @@ import Publishing
 /// errors, the attitude and the satellites.
 ///
 /// Some clients, such as Home Assistant's (gps3), look five times a second and read only the first waiting line.
-/// Therefore the other objects of an epoch follow its position. Occasionally the satellites come first, at an
-/// interval that is no multiple of such a client's. The errors never come first, because Home Assistant's client has
-/// one variable `lat` for the degrees of a `TPV` and the metres of a `GST`.
+/// Therefore the other objects of an epoch follow its position. Sometimes the satellites come first, so that these
+/// clients read them too (`leadInterval`). The errors never come first, because Home Assistant's client has one
+/// variable `lat` for the degrees of a `TPV` and the metres of a `GST`.
 final class GPSDMoments: Sendable {
   private struct State {
     /// The number of clients that receive these objects.

@@ -3,7 +3,7 @@ struct GPSDWatch: Equatable {
   var isEnabled = false
   var wantsJSON = false
   var wantsNMEA = false
-  /// 0: no raw data; 1: sentences, and messages in hexadecimal digits; 2: bytes as received.
+  /// The kind of raw data: 0 for none, 1 for sentences and for messages in hexadecimal digits, 2 for bytes as received.
   var raw = 0
   var isScaled = false
   var wantsPPS = false

@@ -36,8 +36,8 @@ struct AccessMiddleware: RouterMiddleware {
     guard let host = request.head.authority else {
       throw HTTPError(.badRequest, message: "the request has no Host header")
     }
-    // The library takes the first Host field as the authority and keeps any further ones. A proxy may have checked
-    // one of the further fields.
+    // The library takes the first Host field as the authority, and keeps any further ones. A proxy may have checked
+    // another field than this code would, so such a request is refused.
     guard request.headers[AccessMiddleware.host] == nil else {
       throw HTTPError(.badRequest, message: "the request has more than one Host header")
     }

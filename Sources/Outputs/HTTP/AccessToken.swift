@@ -37,7 +37,7 @@ struct AccessToken: Equatable {
     return token
   }
 
-  /// Reads the token from the file, or if no file is named from systemd's credential; `nil` if there is neither.
+  /// Reads the token from the file or, if no file is named, from systemd's credential; `nil` if there is neither.
   static func load(from file: String?) throws(Failure) -> AccessToken? {
     let found: (file: String, secret: [UInt8])?
     do throws(SecretFile.Failure) {

@@ -196,7 +196,7 @@ final class EventQueue: Sendable {
   /// The next event to write; `nil` if no event waits.
   func next() -> ByteBuffer? { state.withLock { $0.news.popFirst() ?? $0.values.popFirst() } }
 
-  /// Ends `signals`, after a signal that has not been received yet.
+  /// Ends `signals`. If a signal has not been received yet, it is still delivered.
   func finish() { signal.finish() }
 }
 

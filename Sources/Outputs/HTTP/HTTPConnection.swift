@@ -114,7 +114,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
   private func lookAgain(at end: NIODeadline?, _ context: ChannelHandlerContext) {
     guard let end else { return stopLooking() }
-    // A check that comes early only schedules the next one.
+    // If an earlier check is scheduled, it is enough: it will schedule this one.
     if let nextLook, nextLook.at <= end { return }
     stopLooking()
     let task = context.eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(deadline: end) { [self] in

@@ -13,7 +13,7 @@ enum HTTPQuery {
     return number
   }
 
-  /// The request for states: `every=60&accuracy=10`, `parts=attitude,rates`.
+  /// The request for states that a query describes, for example `every=60&accuracy=10` or `parts=attitude,rates`.
   static func view(of request: Request) throws -> ViewRequest {
     var values = ViewRequest.Values()
     for key in ViewRequest.Key.allCases where key != .parts {

@@ -100,7 +100,7 @@ final class HTTPServing: Sendable {
     reference.serving = self
     let opened = offer.port.endpoint.sockets.map { listen(at: $0) }
     listeners.withLock { $0 = opened }
-    // A port may have failed to open before its listener was in the list.
+    // Check all listeners again, because a port may have failed to open before its listener was in the list.
     review()
   }
 

@@ -50,7 +50,7 @@ extension HookSettings.Action {
     case .stopped: return .stopped
     case .notStarted(let error):
       let reason = "\(program) cannot be run: \(String(cString: strerror(error)))"
-      // The system has no process or memory to spare at the moment.
+      // The system may have processes and memory again later, so the hook is tried again.
       if error == EAGAIN || error == ENOMEM { return .failed(reason, isRefusal: false) }
       let step =
         switch error {

@@ -148,8 +148,8 @@ final class HookDelivery: Sendable {
   /// Stops the running delivery.
   func interrupt() { stop.set() }
 
-  /// Calls back once a notice has been delivered or has failed for the first time. Calls back at once if the notice
-  /// does not wait here.
+  /// Calls back once a notice has been delivered or has failed for the first time. If this hook has no such notice,
+  /// calls back at once.
   func whenTried(_ id: String, _ action: @escaping @Sendable () -> Void) {
     let isWaiting = state.withLock { state in
       guard state.queue.waiting.contains(where: { $0.id == id }), !state.isOver else { return false }

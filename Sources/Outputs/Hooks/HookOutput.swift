@@ -151,7 +151,7 @@ public final class HookOutput: Service {
       hook.interrupt()
     }
     watch(hub.monitors, all.isEmpty)
-    // The first hook may come long after the fences' last events.
+    // The first hook may be added long after the last events of the fences, so look at their present status.
     if isFirst { for fence in host.fences.changes.value { heard(fence) } }
     for hook in all { hook.go() }
     if !gone.isEmpty { keepSoon() }
@@ -242,7 +242,7 @@ public final class HookOutput: Service {
     if isNews { keepSoon() }
   }
 
-  /// - Returns: the ID of the notice, and the hooks
+  /// - Returns: the ID of the notice, and the hooks that deliver it
   @discardableResult
   private func tell(
     _ event: HookEvent, _ change: HookNotice.Change, _ subject: String, _ detail: (inout HookNotice) -> Void

@@ -15,7 +15,7 @@ import MonotonicTime
 /// started, which is at most the longest time limit later. A program that removes both marks runs until the service
 /// stops.
 ///
-/// `running` is locked briefly, `orphans` while orphans end.
+/// The lock of `running` is held briefly, and that of `orphans` while orphans end.
 final class HookProcesses: Sendable {
   /// The hook programs of this process.
   static let shared = HookProcesses()
@@ -33,7 +33,7 @@ final class HookProcesses: Sendable {
         // The name is in parentheses, and may contain parentheses.
         let end = text.lastIndex(of: UInt8(ascii: ")"))
       else { return nil }
-      // The first of these fields is the third of the line.
+      // The number and the name of the process come before these fields, so the first one is field 3 in proc(5).
       let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
       guard fields.count > 19, let parent = pid_t(String(decoding: fields[1], as: UTF8.self)),
         let ticks = UInt64(String(decoding: fields[19], as: UTF8.self))

@@ -1,4 +1,4 @@
-/// The fields of a message, in the order of transmission: by size, and the extensions last.
+/// The fields of a message in the order of transmission: the largest first, and the extensions last.
 struct MAVLinkFields {
   private(set) var bytes: [UInt8] = []
 
@@ -110,14 +110,15 @@ extension MAVLinkMessage {
   static func heartbeat(isSimulated: Bool) -> MAVLinkMessage {
     var fields = MAVLinkFields()
     fields.add(0, bytes: 4)
-    // MAV_TYPE_ONBOARD_CONTROLLER, MAV_AUTOPILOT_INVALID, the mode, MAV_STATE_ACTIVE, version 3 of the protocol.
+    // The fields are MAV_TYPE_ONBOARD_CONTROLLER, MAV_AUTOPILOT_INVALID, the mode, MAV_STATE_ACTIVE, and version 3 of
+    // the protocol.
     for value in [18, noAutopilot, isSimulated ? 0x20 : 0, 4, 3] { fields.add(value, bytes: 1) }
     return MAVLinkMessage(.heartbeat, fields)
   }
 
   /// The maker in the heartbeat of a component that is no autopilot (MAV_AUTOPILOT_INVALID).
   static let noAutopilot = 8
-  /// ArduPilot (MAV_AUTOPILOT_ARDUPILOTMEGA).
+  /// The maker in the heartbeat of ArduPilot (MAV_AUTOPILOT_ARDUPILOTMEGA).
   static let arduPilot = 3
 
   /// - Parameters:

@@ -12,9 +12,9 @@ struct MAVLinkReport {
     var measured: MonotonicInstant?
   }
 
-  /// The values that both messages for receivers state.
+  /// The receiver's values, which both GPS_INPUT and GPS_RAW_INT contain.
   private struct Receiver {
-    /// GPS_FIX_TYPE.
+    /// The kind of the fix, by GPS_FIX_TYPE: 1 for none.
     var fixType = 1
     /// The position; `nil` without a fix.
     var position: FusedState.Position?
@@ -226,10 +226,10 @@ struct MAVLinkReport {
     // The axes of the offset point north, east and down. ArduPilot accepts only MAV_FRAME_LOCAL_FRD. In that frame the
     // first axis need not point north, so other autopilots get MAV_FRAME_LOCAL_NED.
     fields.add(isArduPilot ? 20 : 1, bytes: 1)
-    // MAV_FRAME_BODY_FRD.
+    // The velocity and the rates are in the frame MAV_FRAME_BODY_FRD.
     fields.add(12, bytes: 1)
     fields.add(Int(resetCount), bytes: 1)
-    // MAV_ESTIMATOR_TYPE_GPS or …_GPS_INS.
+    // The estimator is MAV_ESTIMATOR_TYPE_GPS, or …_GPS_INS if an IMU is fused.
     fields.add(state.mode == .gnss ? 4 : 5, bytes: 1)
     // The quality in percent is unknown.
     fields.add(0, bytes: 1)

@@ -9,7 +9,7 @@ import MonotonicTime
 struct MAVLinkTimeSync {
   private struct Sample {
     var at: MonotonicInstant
-    /// The nanoseconds to add to the hub's time.
+    /// The nanoseconds to add to the hub's time to get that of the autopilot, from this answer.
     var offset: Int64
     var roundTrip: Int64
   }

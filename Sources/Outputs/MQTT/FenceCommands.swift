@@ -217,7 +217,7 @@ final class FenceCommands: Sendable {
       head.beginObject()
       head.member("id", Text.printable(id))
       head.endObject()
-      // The two objects become one.
+      // Join the two objects into one, which begins with `id`.
       answer = head.bytes.dropLast() + [UInt8(ascii: ",")] + answer.dropFirst()
     }
     send(viewer, answer)

@@ -209,8 +209,8 @@ final class FleetSession: Sendable {
     for topic in former.topics.retained { connection.retain(topic, []) }
   }
 
-  /// Publishes `online` again after `lastWord`, if the broker has not shut down by then. In that case another client
-  /// has published `offline`, and the retained message would stay wrong.
+  /// Publishes `online` again after `lastWord`, if the broker has not shut down by then. If it has not, another client
+  /// must have published `offline`, and the retained message would stay wrong.
   private func correctStatus() {
     let isDue = state.withLock { state in
       defer { state.correctsStatus = true }

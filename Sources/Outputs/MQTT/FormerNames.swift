@@ -1,6 +1,7 @@
 import MonotonicTime
 
-/// Decides what happens with a hub's earlier names at a broker, by the statuses that the broker has under them.
+/// Decides whether a hub removes its messages under an earlier name at a broker, by the status that the broker has
+/// under that name.
 struct FormerNames {
   private enum Name {
     /// The retained status under the name has been `online` since this time. The broker may not have detected yet that

@@ -84,7 +84,7 @@ final class HomeAssistantAnnouncement: Sendable {
     let message = discovery?.message()
     if let message, address.homeAssistant {
       address.discovery = FleetMemory.Discovery(topic: topic, components: message.components)
-      // With another first part of the topics, the hub may have announced itself under the same discovery topic.
+      // While the topics had another first part, the hub may have announced itself under the same discovery topic.
       let told = ([known] + formerAddresses).compactMap { address in address?.discovery }
       let before = told.first { $0.topic == topic }
       removed = (before?.components ?? [:]).filter { message.components[$0.key] == nil }
@@ -112,6 +112,6 @@ final class HomeAssistantAnnouncement: Sendable {
     if let discovery { connection.retain(HomeAssistantDiscovery.topic(of: name), discovery.message().json) }
   }
 
-  /// Announces nothing any more.
+  /// Makes no further announcements. The retained one stays at the broker.
   func end() { state.withLock { $0.isOver = true } }
 }

@@ -177,7 +177,7 @@ final class MQTTLoop {
 extension MQTTLoop {
   /// Handles a report. This method must tolerate any report: see `BrokerReport`.
   private func take(_ report: BrokerReport) {
-    // The connection is over already.
+    // The connection is over, so further reports do not count.
     guard refusal == nil else { return }
     switch report {
     case .answered(let reason, let byteLimit): answered(reason, byteLimit: byteLimit)

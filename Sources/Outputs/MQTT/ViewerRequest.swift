@@ -43,7 +43,7 @@ struct ViewerRequest: Equatable, Sendable {
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
       case `for`
-      /// Accepted and ignored: the topic names the viewer.
+      /// This key is accepted and ignored, because the topic names the viewer.
       case name
     }
 

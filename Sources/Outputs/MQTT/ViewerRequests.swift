@@ -23,7 +23,7 @@ struct TimedRequest {
   }
 
   /// Whether the viewer sent this request after `other`. In a repeated message, the broker counts the expiry down
-  /// in whole seconds.
+  /// in whole seconds, so a slightly later expiry does not show a new request.
   func isNewer(than other: TimedRequest) -> Bool {
     if payload != other.payload { return true }
     guard let expiry else { return false }
@@ -31,7 +31,7 @@ struct TimedRequest {
   }
 }
 
-/// The requests of all viewers at a broker. Decides what happens with them; `ViewerLeases` acts.
+/// The requests of all viewers at a broker. This type decides which ones begin and end; `ViewerLeases` acts.
 struct ViewerRequests {
   /// A request that its viewer has withdrawn.
   struct TakenBack {

@@ -15,7 +15,8 @@ struct NMEA2000Name: Equatable, Sendable {
     // NMEA issues the codes of manufacturers to its customers. This project has none, and sends the code that the free
     // libraries send.
     let manufacturer: UInt64 = 2046
-    // "Ownship position (GNSS)" in the class "navigation"; the industry is marine. The address can change.
+    // The function is "ownship position (GNSS)" in the class "navigation", and the industry is marine. The address can
+    // change.
     let (function, deviceClass, industry, canChange): (UInt64, UInt64, UInt64, UInt64) = (145, 60, 4, 1)
     let device = function << 40 | deviceClass << 49 | industry << 60 | canChange << 63
     value = UInt64(unique & 0x1F_FFFF) | manufacturer << 21 | device

@@ -42,7 +42,7 @@ public final class NMEA2000Output: Service {
   public func run() async throws {
     let hub = host.hub
     await hub.servePeers(as: "nmea2000") { board in
-      // Most messages cannot say that a value is simulated, and an autopilot would follow it.
+      // Most messages cannot say that a value is simulated, so an autopilot would steer by simulated values.
       board.nmea2000.map { Settings(port: $0, isAllowed: hub.origin == .real || $0.isVirtual) }
     } connect: { [self] settings in
       connect(settings)

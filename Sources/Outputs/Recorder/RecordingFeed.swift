@@ -110,7 +110,7 @@ enum RecordedMetadata {
           "version": version,
           RecordingFormat.key: "\(RecordingFormat.current)",
           "started": UTCStamp(nanosecondsSince1970: time.beganNanosecondsSince1970).extended,
-          // The log time minus CLOCK_MONOTONIC, which dates measurements.
+          // The log time minus CLOCK_MONOTONIC. With it, a reader can date the CLOCK_MONOTONIC times of measurements.
           "logTimeOffsetNanoseconds": "\(time.offsetNanoseconds)",
         ])
     ]

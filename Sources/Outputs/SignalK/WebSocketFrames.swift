@@ -77,7 +77,7 @@ struct WebSocketReader {
 
   private mutating func takeHeader() throws(Broken) {
     guard header.count >= 2 else { return }
-    // A server masks nothing, and no extension was agreed on.
+    // A server must not mask its frames, and the hub has agreed on no extension, so all of these bits must be 0.
     guard header[0] & 0x70 == 0, header[1] & 0x80 == 0, let kind = WebSocketFrame.Kind(rawValue: header[0] & 0x0F)
     else {
       throw Broken()

@@ -16,8 +16,7 @@ enum Admission: Equatable {
     var isBare: Bool
   }
 
-  /// The maximum number of slots for one machine: half of them for programs on this machine, a quarter for another
-  /// machine.
+  /// The maximum number of slots for one machine: half of all slots for this machine, a quarter for another one.
   static func share(of address: IPAddress, among places: Int) -> Int { max(1, places / (address.isLoopback ? 2 : 4)) }
 
   /// Decides about a newcomer. If there is no room, the oldest client that has never sent a request is disconnected.

@@ -1,7 +1,7 @@
 import Glibc
 import HardwareIO
 
-/// An error of the hub's sockets.
+/// The reason why a socket of the hub cannot be opened or reached.
 public enum SocketError: Error, Equatable, Sendable {
   /// Another hub answers on this path.
   case inUse(path: String)

@@ -200,8 +200,8 @@ enum ForeignProtocol {
 
   private static let blanks = Array("\r\n \t".utf8)
 
-  /// The lowest first byte of a receiver's binary message. A hello of SSL 2 begins with its length and the bit 128 (RFC
-  /// 5246, appendix E.2). Chromium sends one to every WebRTC candidate whose protocol is `ssltcp`.
+  /// The lowest first byte of a receiver's binary message. The bytes from 128 to 159 may begin a hello of SSL 2 (RFC
+  /// 5246, appendix E.2), which Chromium sends to every WebRTC candidate whose protocol is `ssltcp`.
   private static let firstOfBinary: UInt8 = 0xA0
 
   /// Decides whether a client's first bytes belong to a foreign protocol.
@@ -213,7 +213,7 @@ enum ForeignProtocol {
   static func verdict(
     on bytes: some Collection<UInt8>, textBeginsWith letters: [UInt8]? = nil, permitsBinary: Bool = false
   ) -> Verdict {
-    // Servers tolerate empty lines before a request, and some of them tolerate blanks.
+    // Skip empty lines and blanks: servers accept a request after empty lines, and some after blanks too.
     let bytes = bytes.drop { blanks.contains($0) }
     guard let first = bytes.first else { return .undecided }
     if let letters { return letters.contains(first) ? .other : .foreign }

@@ -12,7 +12,7 @@ struct StreamListener {
   func suits(_ kind: StreamKind, _ socket: TCPAddress) -> Bool { self.kind == kind && port?.socket == socket }
 }
 
-/// The ports of one board: which ones it wants, and the sockets that could be opened for them.
+/// The ports that one board file names, and the sockets that could be opened for them.
 struct StreamPorts {
   let devices: DeviceRegistry
   private(set) var listeners: [StreamListener] = []

@@ -78,7 +78,7 @@ extension HTTPQuery {
   /// Parses seconds to a nanosecond; a `Double` would be wrong by some hundred nanoseconds.
   private static func seconds(_ text: Substring) -> UTCTime? {
     let parts = text.split(separator: ".")
-    // The limit is in the year 2255.
+    // The limit is in the year 2255. Nanoseconds since 1970 fit into 64 bits until then.
     guard let whole = Int64(parts[0]), whole <= 9_000_000_000 else { return nil }
     let digits = parts.count > 1 ? parts[1].prefix(9) : ""
     guard let fraction = Int64(digits + String(repeating: "0", count: 9 - digits.count)) else { return nil }
