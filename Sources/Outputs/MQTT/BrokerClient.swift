@@ -200,7 +200,7 @@ public final class BrokerClient {
 extension BrokerClient {
   /// Makes the client; returns the reason if that fails, or `nil`.
   private func makeClient() -> String? {
-    // The library copies these strings.
+    // The library copies these strings, so they can be freed after the calls.
     var copies: [UnsafeMutablePointer<CChar>?] = []
     defer { for copy in copies { free(copy) } }
     func text(_ text: String?) -> UnsafePointer<CChar>? {

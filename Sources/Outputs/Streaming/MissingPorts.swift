@@ -3,8 +3,8 @@ import Glibc
 import Guarding
 import MonotonicTime
 
-/// Opens the ports that could not be opened at first. It tries when the addresses of this machine change, and at growing
-/// intervals, because another program may have closed a port.
+/// Opens the ports that could not be opened at first. It tries when the addresses of this machine change, and at
+/// growing intervals, because another program may have closed a port.
 ///
 /// It has a thread only while a port is missing.
 final class MissingPorts: Sendable {
