@@ -326,7 +326,7 @@ public final class BoardSleepOutput: Service {
     if isNew { write(.warning, "the board stays awake: \(text)") }
   }
 
-  /// Whether the attempt for this plan must continue: the machine may sleep, and no later attempt has begun.
+  /// Whether the attempt for this plan must continue: it is still the current one, and the hub is not ending.
   func isPreparing(_ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings) -> Bool {
     !host.isEnding && state.withLock { $0.isPreparing(plan, settings) }
   }
