@@ -171,6 +171,10 @@ public final class SimulatedHardware: Hardware {
     if !isSimulated(name) { try real.checkSerialPort(name) }
   }
 
+  public func makeSafe(serialPort name: String) throws(HardwareError) {
+    if !isSimulated(name) { try real.makeSafe(serialPort: name) }
+  }
+
   /// Whether the line is not driven, which means that its receiver always has a supply.
   private func isWired(_ line: String) -> Bool { !powerLines.isDriven(line) }
 
