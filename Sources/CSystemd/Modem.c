@@ -34,22 +34,33 @@ struct csystemd_modem {
   char *present, *unread;
   int is_gone, was_on, had_signals;
   uint32_t old_seconds;
-  // A socket with the modem's name, which only one hub of the machine can have; -1 if another hub has it.
+  // A socket with the modem's name, which only one hub of the machine can have; a negative errno if another program has
+  // it.
   int claim;
 };
 
-// Takes a modem's name among the hubs of the machine. The kernel releases it however a hub ends.
-static int claim(const char *path) {
+// Takes a modem's name among the hubs of the machine, which has the identity of the bus. The kernel releases it however
+// a hub ends. Any user may take the name, and keep a hub from switching off what it has left on, so
+// `csystemd_modem_make_safe` reports that.
+//
+// Returns a socket, or a negative errno.
+static int claim(sd_bus *bus, const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "sensorhub%s", path);
+  sd_id128_t identity;
+  char text[SD_ID128_STRING_MAX];
+  int result = sd_bus_get_bus_id(bus, &identity);
+  if (result < 0) return result;
+  int length = snprintf(
+    address.sun_path + 1, sizeof address.sun_path - 1, "sensorhub/%s%s", sd_id128_to_string(identity, text), path);
+  if (length >= (int)sizeof address.sun_path - 1) return -ENAMETOOLONG;
   int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (made < 0) return -1;
-  if (length < (int)sizeof address.sun_path - 1
-      && !bind(made, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length))) {
+  if (made < 0) return -errno;
+  if (!bind(made, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length))) {
     return made;
   }
+  int problem = errno;
   close(made);
-  return -1;
+  return -problem;
 }
 
 // Whether a text contains a line.
@@ -227,10 +238,23 @@ static int switch_off(csystemd_modem *modem, sd_bus_error *error) {
   return result < 0 ? result : set_seconds(modem, modem->old_seconds, error);
 }
 
+// Whether GeoClue runs. It sets the interval of each modem to 0 too, and never restores it. Only the system's GeoClue
+// may have this name.
+static int is_geoclue_running(csystemd_modem *modem) {
+  sd_bus_message *reply = NULL;
+  int is_running = 0;
+  int result = sd_bus_call_method(
+    modem->bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner", NULL, &reply,
+    "s", "org.freedesktop.GeoClue2");
+  if (result >= 0) result = sd_bus_message_read(reply, "b", &is_running);
+  sd_bus_message_unref(reply);
+  return result >= 0 && is_running;
+}
+
 // Finds the modem, and what ModemManager has set.
 //
-// Returns a negative errno, or whether a hub that was killed has left the receiver on. Only such a hub leaves the
-// interval at 0 without a claim.
+// Returns a negative errno, or whether a hub that was killed has left the receiver on. Only such a hub, and GeoClue,
+// leave the interval at 0 without a claim.
 static int look_up(csystemd_modem *modem, int number, uint32_t *enabled, sd_bus_error *error) {
   uint32_t able = 0;
   int result = sd_bus_open_system(&modem->bus);
@@ -243,8 +267,8 @@ static int look_up(csystemd_modem *modem, int number, uint32_t *enabled, sd_bus_
   if (result >= 0) result = get(modem, "SignalsLocation", 'b', &modem->had_signals, error);
   if (result >= 0) result = get(modem, "GpsRefreshRate", 'u', &modem->old_seconds, error);
   if (result < 0) return result;
-  modem->claim = claim(modem->path);
-  int is_left = modem->old_seconds == 0 && modem->claim >= 0;
+  modem->claim = claim(modem->bus, modem->path);
+  int is_left = modem->old_seconds == 0 && modem->claim >= 0 && !is_geoclue_running(modem);
   if (is_left) {
     modem->old_seconds = usual_seconds;
     modem->had_signals = 0;
@@ -331,6 +355,10 @@ int csystemd_modem_make_safe(int number, char *problem, size_t size) {
   sd_bus_error error = SD_BUS_ERROR_NULL;
   uint32_t enabled = 0;
   int result = look_up(modem, number, &enabled, &error);
+  // The receiver has the hub's mark, and another program has the modem's name: another hub, or one that keeps it on.
+  if (!result && modem->old_seconds == 0 && (enabled & source_gps_nmea) && modem->claim < 0) {
+    result = modem->claim == -EADDRINUSE ? -EBUSY : modem->claim;
+  }
   // A source that the hub never sets belongs to another program, which uses the receiver too.
   if (result > 0 && !(enabled & (source_gps_raw | source_gps_unmanaged))) result = switch_off(modem, &error);
   result = explain(result, &error, problem, size);

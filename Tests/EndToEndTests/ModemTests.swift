@@ -63,6 +63,7 @@ import Testing
     let early = first.watch()
     #expect(early.prints("\"source\":\"lte\""))
     let other = HubProcess(board: board, environment: bus.environment)
+    #expect(other.logs("the receiver of modem://3, which a hub has switched on, is in use"))
     #expect(other.stop() == 0)
     let count = early.standardOutput.count
     #expect(eventually { early.standardOutput.count > count + 2000 })
@@ -78,6 +79,23 @@ import Testing
     let off = "setup 1 False\nenabled 1\nrefresh 30\n"
     #expect(modems.prints("setup 5 True\nenabled 5\n" + off), "\(modems.standardOutput)")
     #expect(second.stop() == 0)
+    stop(modems)
+  }
+
+  @Test func `a hub leaves on what GeoClue uses, although its interval is the hub's mark`() {
+    let modems = modemManager()
+    let geoclue = standIn(["geoclue"])
+    #expect(geoclue.prints("ready"), "\(geoclue.standardError)")
+    let hub = hub()
+    let on = "refresh 0\nsetup 5 True\nenabled 5\n"
+    #expect(modems.standardOutput == "ready\n" + on, "\(modems.standardOutput)")
+    let watch = hub.watch()
+    #expect(watch.prints("\"source\":\"lte\""))
+    stop(watch)
+    #expect(hub.stop() == 0)
+    let all = "ready\n" + on + on + "setup 5 True\nenabled 5\nrefresh 0\n"
+    #expect(eventually { modems.standardOutput == all }, "\(modems.standardOutput)")
+    stop(geoclue)
     stop(modems)
   }
 

@@ -2,7 +2,8 @@
 
 With the argument "cold" the receiver has no fix and no time for 12 s, and repeats one sentence, which ModemManager reports
 once. With "late" it answers the call that switches the receiver on only after 12 s. With "forge" the program takes no
-name, and sends every program on the bus signals that only ModemManager and the bus may send.
+name, and sends every program on the bus signals that only ModemManager and the bus may send. With "geoclue" it uses the
+receiver as GeoClue does.
 """
 import sys
 import dbus, dbus.lowlevel, dbus.service
@@ -127,6 +128,13 @@ if "forge" in sys.argv:
     sys.exit()
 DBusGMainLoop(set_as_default=True)
 bus = dbus.SystemBus()
+if "geoclue" in sys.argv:
+    name = dbus.service.BusName("org.freedesktop.GeoClue2", bus, do_not_queue=True)
+    receiver = dbus.Interface(bus.get_object(NAME, ROOT + "/Modem/3", introspect=False), LOCATION)
+    receiver.SetGpsRefreshRate(dbus.UInt32(0))
+    receiver.Setup(dbus.UInt32(5), True)
+    print("ready", flush=True)
+    GLib.MainLoop().run()
 name = dbus.service.BusName(NAME, bus, do_not_queue=True)
 modems = [Modem(bus, 0, 1), Modem(bus, 3, 7)]
 manager = Manager(bus, modems)

@@ -63,6 +63,10 @@ public final class ModemPort: SerialPort {
         "there is no system bus (D-Bus), through which ModemManager gives the receiver of \(place)",
         nextStep: "start both: sudo systemctl start dbus ModemManager")
     case ESRCH: return .unheard("ModemManager does not run", nextStep: "start it: sudo systemctl start ModemManager")
+    case EBUSY:
+      return .inUse(
+        "the receiver of \(place), which a hub has switched on,", holder: nil,
+        shownBy: "sudo ss -xap | grep @sensorhub")
     case ENODEV: return .unheard("there is no modem with a receiver at \(place)", nextStep: "list the modems: mmcli -L")
     case EOPNOTSUPP:
       return .unheard(
