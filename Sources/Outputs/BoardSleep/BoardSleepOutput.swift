@@ -264,10 +264,10 @@ public final class BoardSleepOutput: Service {
 
   /// Gives the policy the current needs of the machine, and acts on its decision.
   func look() {
+    scheduleInUTC()
     let effects = looking.withLock { _ -> [BoardSleepPolicy.Effect] in
       // A hub that ends has no fixes, which is no reason to sleep.
       guard !host.isEnding, let settings = state.withLock({ $0.isOver ? nil : $0.settings }) else { return [] }
-      scheduleInUTC(settings)
       var situation = host.hub.boardSituation
       situation.needs += clients(settings)
       let now = host.now
@@ -283,13 +283,16 @@ public final class BoardSleepOutput: Service {
     setAlarm()
   }
 
-  /// Once the time is known, makes fixes due at multiples of their interval in UTC. The next run of the hub expects the
-  /// fixes at these times. If the alarm were at another time, that run would make an additional fix at once.
-  private func scheduleInUTC(_ settings: BoardSleepSettings) {
-    guard settings.way == .poweroff, surroundings.isTimeConfirmed(host.hub) else { return }
+  /// Makes fixes due at multiples of their interval in UTC once the time is known. The next run of the hub expects them
+  /// then, and would make another fix at once if the machine was woken for a different time.
+  ///
+  /// The planner of fixes may deliver fixes to clients on this thread, so this holds no lock.
+  private func scheduleInUTC() {
+    guard !host.isEnding, surroundings.isTimeConfirmed(host.hub) else { return }
     let isFirst = state.withLock { state in
-      defer { state.isScheduledInUTC = true }
-      return !state.isScheduledInUTC
+      guard !state.isOver, !state.isScheduledInUTC, state.settings?.way == .poweroff else { return false }
+      state.isScheduledInUTC = true
+      return true
     }
     if isFirst { host.hub.takeUpSchedule(secondsUntilDue: nil) }
   }
