@@ -1,6 +1,7 @@
 #include "CSystemd.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,10 @@ enum { usual_seconds = 30 };
 
 // A modem may need seconds to switch its receiver on.
 static const uint64_t call_limit_us = 10 * 1000000;
+
+// Held while a receiver is being switched on, or made safe. The hub waits only a few seconds until its devices are safe.
+// A slow modem may take longer, and must not be switched off when a client needs it already.
+static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 
 struct csystemd_modem {
   sd_bus *bus;
@@ -343,9 +348,11 @@ int csystemd_modem_open(csystemd_modem **opened, int number, char *problem, size
   csystemd_modem *modem = new_modem();
   if (!modem) return -ENOMEM;
   sd_bus_error error = SD_BUS_ERROR_NULL;
+  pthread_mutex_lock(&switching);
   int result = explain(start(modem, number, &error), &error, problem, size);
   if (result >= 0) *opened = modem;
   else free_modem(modem);
+  pthread_mutex_unlock(&switching);
   return result < 0 ? result : 0;
 }
 
@@ -354,6 +361,7 @@ int csystemd_modem_make_safe(int number, char *problem, size_t size) {
   if (!modem) return -ENOMEM;
   sd_bus_error error = SD_BUS_ERROR_NULL;
   uint32_t enabled = 0;
+  pthread_mutex_lock(&switching);
   int result = look_up(modem, number, &enabled, &error);
   // The receiver has the hub's mark, and another program has the modem's name: another hub, or one that keeps it on.
   if (!result && modem->old_seconds == 0 && (enabled & source_gps_nmea) && modem->claim < 0) {
@@ -363,6 +371,7 @@ int csystemd_modem_make_safe(int number, char *problem, size_t size) {
   if (result > 0 && !(enabled & (source_gps_raw | source_gps_unmanaged))) result = switch_off(modem, &error);
   result = explain(result, &error, problem, size);
   free_modem(modem);
+  pthread_mutex_unlock(&switching);
   return result < 0 ? result : 0;
 }
 

@@ -82,6 +82,24 @@ import Testing
     stop(modems)
   }
 
+  @Test func `a client has the receiver even if a slow modem still switches it off for the start of the hub`() {
+    let modems = modemManager("slow")
+    let first = hub()
+    let early = first.watch()
+    #expect(early.prints("\"source\":\"lte\""))
+    first.program.send(SIGKILL)
+    first.program.wait()
+    let second = hub()
+    #expect(second.logs("lte: it cannot be switched off: no answer for 4 s"))
+    let watch = second.watch()
+    #expect(watch.prints("\"source\":\"lte\""), "\(second.devicesNow) \(modems.standardOutput)")
+    stop(watch)
+    #expect(second.stop() == 0)
+    let (on, off) = ("refresh 0\nsetup 5 True\nenabled 5\n", "setup 1 False\nenabled 1\nrefresh 30\n")
+    #expect(eventually { modems.standardOutput == "ready\n" + on + off + on + off }, "\(modems.standardOutput)")
+    stop(modems)
+  }
+
   @Test func `a hub leaves on what GeoClue uses, although its interval is the hub's mark`() {
     let modems = modemManager()
     let geoclue = standIn(["geoclue"])
