@@ -1,10 +1,9 @@
 """Takes the place of ModemManager on a test's own bus: one modem without a receiver and one with a receiver.
 
 With the argument "cold" the receiver has no fix and no time for 12 s, and repeats one sentence, which ModemManager reports
-once. With "late" it answers the call that switches the receiver on only after 12 s. With "slow" it needs 8 s for the first call that
-switches the receiver off. With "forge" the program takes no
-name, and sends every program on the bus signals that only ModemManager and the bus may send. With "geoclue" it uses the
-receiver as GeoClue does.
+once. With "late" it answers the call that switches the receiver on only after 12 s. With "slow" it needs 8 s for the
+first call that switches the receiver off. With "forge" the program takes no name, and sends every program on the bus
+signals that only ModemManager and the bus may send. With "geoclue" it uses the receiver as GeoClue does.
 """
 import sys
 import dbus, dbus.lowlevel, dbus.service
