@@ -23,7 +23,6 @@ final class Aggregator: Sendable {
     present.withLock { $0 = listening }
   }
 
-  /// Stops adding measurements.
   func stop() {
     let listening = present.withLock { present in
       defer { present = nil }
@@ -36,13 +35,13 @@ final class Aggregator: Sendable {
   func takeLatest() { present.withLock { $0 }?.devices.takeLatest() }
 }
 
-/// The devices of one board whose measurements are added.
+/// Passes the measurements of one board's devices to the fusion log.
 private struct HeardDevices: Sendable {
   /// The devices, with their places in the board's list: all devices except receivers that are not fused.
   private let places: [(place: Int, device: BoardDevice)]
   private let receivers: ReceiverSelection
   private let log: FusionLog
-  /// The board for which the log takes inputs of these devices.
+  /// The number of the devices' board. The log ignores inputs with the number of an earlier board.
   private let board: Int
 
   init(_ devices: DeviceRegistry, into log: FusionLog) {

@@ -41,7 +41,7 @@ public final class DeviceMonitor: Sendable {
   /// Reads the reader's counters; `nil` until the reader sets it.
   private let counters = Guarded<CounterSource?>(nil)
   private let following = Lifetime()
-  /// The alarm for the first of the actions.
+  /// The alarm for the earliest of `State.actions`.
   private let restAlarm: Alarm
 
   init(

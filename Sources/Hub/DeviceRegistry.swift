@@ -45,8 +45,8 @@ public final class DeviceRegistry: Sendable {
     }
   }
 
-  /// Begins to measure the power of awake devices. A supply monitor may start here. A new one must already wait for the
-  /// devices of the previous board that use the same hardware.
+  /// Begins to measure the power of awake devices, which may start a supply monitor. Before this call, a new supply
+  /// monitor must have been told to wait for the devices of the previous board that use the same hardware.
   func beginMeters() { for meter in meters { meter.begin() } }
 
   /// Ends the energy meters, except those that continue with other devices.

@@ -18,7 +18,7 @@ public final class Hub: Sendable {
   private let mutableRegistry: MutableProperty<DeviceRegistry>
   /// The fused state, and the leases on the devices that it needs.
   let states: StateFeed
-  /// The scheduled fixes.
+  /// Wakes receivers for the scheduled fixes of clients.
   let fixPlanner: FixPlanner
   /// Watches the battery of the board.
   public let battery: BatteryMonitor
@@ -137,8 +137,8 @@ public final class Hub: Sendable {
 
   /// Powers everything off permanently, even if there are subscribers.
   ///
-  /// - Parameter limit: after this time, the supplies of devices that have not stopped are cut. `isOff` does so too, but
-  ///   the caller may have other work until it calls that; `nil` to leave it to `isOff`
+  /// - Parameter limit: after this time, the supplies of devices that have not stopped are cut, even if the caller has
+  ///   not called `isOff` yet; `nil` to cut supplies only in `isOff`
   public func shutDown(cuttingAfter limit: Duration? = nil) {
     let wasOver = isOver.withLock { isOver in
       defer { isOver = true }

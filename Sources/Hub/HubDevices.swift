@@ -2,8 +2,8 @@ import Publishing
 
 /// The devices of the board in service.
 extension Hub {
-  /// The name of the board in protocols with only one device: the tty of the selected receiver, the IMU's bus without a
-  /// receiver, or `none`.
+  /// The name of the board in protocols with only one device: the port of the selected receiver; without a receiver,
+  /// the IMU's bus; without either, `none`.
   public var mainDevice: String { receivers.taken?.description.port ?? imuPath ?? "none" }
 
   /// The bus of the preferred inertial sensor.

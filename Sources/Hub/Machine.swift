@@ -17,7 +17,6 @@ public final class Machine: Sendable {
   public let supervisor: Supervisor
   /// Fires with a device's ID when the device was plugged in or should be tried again.
   public let retryHint = Trigger<String>()
-  /// The usage histories of the devices.
   public let usageHistories: UsageHistories
   /// The data of receivers whose memory is lost while they are off.
   public let receiverKnowledge = ReceiverKnowledgeStore()

@@ -73,7 +73,7 @@ struct BoardTextTests {
 
   @Test func `a string that is not UTF-8 is refused and not repaired`() {
     let bytes = Array("{ name: '".utf8) + [0x66, 0xFC, 0x72] + Array("' }".utf8)
-    #expect(throws: BoardError.syntax(file: "board", line: 1, reason: "a string that is not UTF-8")) {
+    #expect(throws: BoardError.syntax(file: "board", line: 1, reason: "a string is not UTF-8")) {
       try Board(json5: bytes, file: "board")
     }
   }

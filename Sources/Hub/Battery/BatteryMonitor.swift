@@ -9,8 +9,8 @@ import Publishing
 /// measured before `begin`, after `end`, and on a board without the section `battery`.
 public final class BatteryMonitor: Sendable {
   public enum Event: Equatable, Sendable {
-    /// The board must shut down. If the supply is simulated, it must not, and this only reports it. The text gives the
-    /// reason.
+    /// The battery is empty, so the board must shut down. If `isReal` is `false`, the supply is simulated. The board
+    /// then stays on, and the event is only reported. The text gives the reason.
     case shutDown(String, monitor: String, isReal: Bool)
     /// A shutdown is not necessary, or no longer necessary. The monitor sends this if the battery recovers after a
     /// shutdown was requested. It also sends this with its first decision, because the previous run may have shut the
@@ -70,7 +70,8 @@ public final class BatteryMonitor: Sendable {
   /// Whether the present samples may change the level. This lasts at most as long as the battery's `grace`.
   var isDeciding: Bool { state.withLock { $0.watch?.policy.isDeciding ?? false } }
 
-  /// Whether the board must still shut down.
+  /// Whether the board must shut down at present. Since the event `shutDown`, the battery may have recovered, or may be
+  /// charged.
   public var mustShutDown: Bool { state.withLock { $0.watch?.policy.mustShutDown ?? false } }
 
   /// Calls back after each change of `degradation`.
@@ -118,8 +119,8 @@ public final class BatteryMonitor: Sendable {
     measure()
   }
 
-  /// Records that an alarm has started the board. A board with an empty battery then shuts down without the time after a
-  /// start: it would otherwise sleep and wake until its battery is damaged.
+  /// Records that an alarm has started the board. If the battery is empty, the board then shuts down without waiting
+  /// for `afterStart`. Otherwise it would sleep and wake again and again, until the battery is damaged.
   public func wasWokenByAlarm() {
     let now = clock.now
     state.withLock { state in
@@ -191,7 +192,7 @@ public final class BatteryMonitor: Sendable {
     let now = clock.now
     guard now - sample.at <= BatteryMonitor.stale, state.withLock({ $0.watch?.number == number }) else { return }
     let isCharging = sample.shuntVolts < -SupplySample.clearShuntVolts
-    // A sample that was under way when the lease ended may begin a trend.
+    // A sample that was under way when the lease ended may begin a trend, which needs further samples.
     if update({ $0.receive(volts: sample.volts, isCharging: isCharging, at: now) }) { measure() }
   }
 

@@ -3,8 +3,8 @@ import MonotonicTime
 /// Decides from the voltage of the battery which steps apply, and when the board must shut down.
 ///
 /// A limit applies once the voltage has been below it for `grace`. It no longer applies once the voltage has been above
-/// it by the hysteresis for `grace`. One sample therefore changes nothing. Only consecutive samples count: if the
-/// monitor fails or the machine is suspended, the time begins again. Without samples nothing changes.
+/// the limit plus the hysteresis for `grace`. One sample therefore changes nothing. Only consecutive samples count: if
+/// the monitor fails or the machine is suspended, the time begins again. Without samples nothing changes.
 ///
 /// Each method takes an event and returns the actions that the caller must perform. `next` says when the caller must
 /// measure again. The lock, the clock and the monitor belong to the caller.
@@ -57,7 +57,7 @@ public struct BatteryPolicy: Sendable {
   private var pause = BatteryPolicy.pauses.first
   /// When a refused shutdown is tried again; `nil` before the first attempt.
   private var retryAt: MonotonicInstant?
-  /// The end of the time after the start in which the board stays on.
+  /// Until this instant, the board stays on because it has just started.
   private var staysOnUntil: MonotonicInstant
   public private(set) var next: Next
 
@@ -71,7 +71,7 @@ public struct BatteryPolicy: Sendable {
   /// Whether the board stays on because it has just started, whatever the voltage.
   public func isStarting(at now: MonotonicInstant) -> Bool { now < staysOnUntil }
 
-  /// Ends the time after the start early. No person has started the board, so no person waits for it.
+  /// Ends the time after the start early, because an alarm has started the board and no person wants to log in.
   public mutating func startIsOver(at now: MonotonicInstant) { staysOnUntil = min(staysOnUntil, now) }
 
   /// The present level; `nil` before the first decision.
@@ -166,7 +166,7 @@ public struct BatteryPolicy: Sendable {
     look(at: now)
   }
 
-  /// Records that the board could not be shut down. It is tried again, after growing pauses.
+  /// Records that the board could not be shut down. The policy requests the shutdown again, after growing pauses.
   public mutating func shutDownRefused(at now: MonotonicInstant) {
     retryAt = now + pause
     pause = min(pause * 2, BatteryPolicy.pauses.longest)

@@ -39,8 +39,8 @@ public enum BoardWarnings {
   }
 
   /// Warns of requests with an accuracy that fixes hardly ever meet, because no receiver is told to state its accuracy.
-  /// A receiver with the driver `nmea` or `auto` may state its accuracy, so this does not warn of it. This does not
-  /// depend on the machine.
+  /// There is no warning if a receiver has the driver `nmea` or `auto`, because that receiver may state its accuracy
+  /// without being told to. This does not depend on the machine.
   public static func requests(of board: Board) -> [String] {
     let receivers = fusedReceivers(of: board)
     let mayStateAccuracy = receivers.contains {
@@ -326,8 +326,8 @@ struct FenceCheck {
   private let isCorrected: Bool
   private let startSeconds: Double
 
-  /// - Parameter receivers: the fused receivers, at least one; the corrections of any of them count, and the shortest
-  ///   start
+  /// - Parameter receivers: the fused receivers, at least one. Fixes count as corrected if any of the receivers gets
+  ///   corrections. The shortest of their starts is used
   init(_ receivers: [ReceiverDescription]) {
     isCorrected = receivers.contains { $0.caster != nil }
     // The first fix after a start is inaccurate, and is not used.

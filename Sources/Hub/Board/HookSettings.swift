@@ -2,7 +2,7 @@
 public enum HookEvent: String, CaseIterable, Codable, Sendable {
   /// The board left a fence, or returned.
   case fence
-  /// Without a fix, it is unknown on which side of a fence the board is, or the side is known again.
+  /// The board's side of a fence has become unknown, because no useful fix came, or is known again.
   case blind
   /// A measured supply is low, or is no longer low.
   case supply

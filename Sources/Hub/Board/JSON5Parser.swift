@@ -200,7 +200,7 @@ struct JSON5Parser {
     advance()
     // Refuse invalid UTF-8: with a replacement character, a path would name another file.
     guard let text = String(validating: result, as: UTF8.self) else {
-      throw Failure(line: start, reason: "a string that is not UTF-8")
+      throw Failure(line: start, reason: "a string is not UTF-8")
     }
     return text
   }

@@ -1,6 +1,6 @@
 import HardwareIO
 
-/// The connection to an autopilot by MAVLink, and what it gets.
+/// The connection to an autopilot over MAVLink, and the messages that the hub sends to it.
 public struct MAVLinkPort: Equatable, Sendable {
   public enum Line: Equatable, Sendable {
     case datagrams(IPAddress, port: UInt16)
@@ -17,7 +17,7 @@ public struct MAVLinkPort: Equatable, Sendable {
 
   public var line: Line
   public var messages: [Message]
-  /// The number of the vehicle, 1 to 255, and of the hub among its components.
+  /// The MAVLink system ID of the vehicle, 1 to 255, and the component ID of the hub in that system.
   public var system: UInt8
   public var component: UInt8
   /// The highest rate of ODOMETRY and VISION_POSITION_ESTIMATE, hertz.
@@ -74,7 +74,7 @@ extension MAVLinkPort {
     messages = try section.choices("messages", of: Message.self) ?? [.gpsInput]
     if messages.contains(.odometry), messages.contains(.visionPosition) {
       throw section.wrong(
-        "messages", expected: "without ODOMETRY or without VISION_POSITION_ESTIMATE, which say the same")
+        "messages", expected: "without ODOMETRY or without VISION_POSITION_ESTIMATE, which carry the same values")
     }
     system = UInt8(try section.integer("system", in: 1...255) ?? 1)
     component = UInt8(try section.integer("component", in: 1...255) ?? 191)

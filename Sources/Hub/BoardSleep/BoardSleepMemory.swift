@@ -1,4 +1,4 @@
-/// The data for the time after a sleep of the machine, and the totals of all sleeps.
+/// The data that the hub needs after a sleep of the machine, and the totals of all sleeps.
 public struct BoardSleepMemory: Codable, Equatable, Sendable {
   /// A sleep that has begun. Times are the system clock's, nanoseconds since 1970.
   public struct Sleep: Codable, Equatable, Sendable {
@@ -32,7 +32,7 @@ public struct BoardSleepMemory: Codable, Equatable, Sendable {
   /// Whether all numbers are possible ones. The file that holds them may have been changed, and sums of absurd numbers
   /// do not fit an integer.
   public var isPlausible: Bool {
-    // Until the year 2100.
+    // Instants until the year 2100 are possible.
     let instants: ClosedRange<Int64> = 0...4_102_444_800_000_000_000
     if let sleep {
       let named: [Int64] = [sleep.beganAt, sleep.alarmAt ?? 0, sleep.dueAt ?? 0]
@@ -82,7 +82,7 @@ public struct BoardWake: Equatable, Sendable {
     case withoutAlarm
   }
 
-  /// The clock may be off by its drift during the sleep.
+  /// An alarm may seem to come up to five seconds early, because the clock drifts during the sleep.
   private static let earliest = -5.0
 
   public let cause: Cause

@@ -36,7 +36,7 @@ public struct BoardSleepPolicy: Sendable {
 
   /// A sleep that begins now.
   public struct Plan: Equatable, Sendable {
-    /// The fix for which the machine wakes; `nil` if only something else can end the sleep.
+    /// The fix for which the machine wakes; `nil` if no fix is planned, so that no alarm ends the sleep.
     public var fix: NextFix?
     /// When the alarm must wake the machine; `nil` without a fix.
     public var alarm: MonotonicInstant?
@@ -52,7 +52,7 @@ public struct BoardSleepPolicy: Sendable {
     /// The machine could not be put to sleep, or would not wake again.
     case refused(String)
 
-    /// Whether the owner must know, because the machine would otherwise sleep.
+    /// Whether the owner must correct something so that the machine can sleep.
     public var isProblem: Bool {
       switch self {
       case .noFixLater, .refused: true
@@ -82,7 +82,7 @@ public struct BoardSleepPolicy: Sendable {
   private let settings: BoardSleepSettings
   private var phase = Phase.awake
   private var idleSince: MonotonicInstant?
-  /// The end of the time after a start.
+  /// Until this instant, the machine stays awake because a person may have started it.
   private var staysUntil: MonotonicInstant
   private var retryAt: MonotonicInstant?
   private var pause = BoardSleepPolicy.pauses.first
@@ -111,7 +111,7 @@ public struct BoardSleepPolicy: Sendable {
 
   /// Decides again, from everything that needs the machine.
   ///
-  /// - Parameter wakeTime: how early the alarm must come, from the times that earlier ones took
+  /// - Parameter wakeTime: how long before a wake of devices the alarm must come, as learned from earlier alarms
   public mutating func look(_ situation: Situation, wakeTime: Duration, at now: MonotonicInstant) -> [Effect] {
     var effects: [Effect] = []
     switch phase {

@@ -32,7 +32,8 @@ public struct BoardSleepSettings: Equatable, Sendable {
   public var keepers: Set<Keeper>
   /// The program that tells a power manager when to switch the board on again, and its arguments; `nil` for none.
   public var command: [String]?
-  /// Whether the machine also sleeps if no fix is due later, so that only something else can wake it.
+  /// Whether the machine also sleeps if no further fix is due. There is no alarm then, so only something outside the
+  /// hub can wake the machine, such as a button.
   public var sleepsWithoutEnd: Bool
 
   public init(

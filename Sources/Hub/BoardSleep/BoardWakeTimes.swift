@@ -1,12 +1,12 @@
 /// Learns how long the machine takes from the alarm until the hub can wake devices.
 public struct BoardWakeTimes: Codable, Equatable, Sendable {
   private static let memory = 10
-  /// Longer times are not those of a machine that starts by itself.
+  /// Longer times are ignored, because a machine that an alarm starts takes less.
   static let mostSeconds = 600.0
-  /// The resolution of the alarm is a second, and so is that of the clock against which it is set.
+  /// The alarm has a resolution of one second, and so has the clock by which it is set.
   private static let marginSeconds = 2.0
 
-  /// The seconds of the last times, the latest at the end.
+  /// The last learned times for each kind of sleep, in seconds, the latest at the end.
   public private(set) var suspend: [Double] = []
   public private(set) var poweroff: [Double] = []
 

@@ -20,7 +20,7 @@ extension Hub {
     return BoardSleepPolicy.Situation(needs: needs, next: next)
   }
 
-  /// - Parameter isAlone: whether only `isWanted` counts, and a device that works unwanted is not a need
+  /// - Parameter isAlone: whether to ignore that the device works, if no client wants it
   private static func need(of status: DeviceStatus, isWanted: Bool, isAlone: Bool) -> String? {
     if isWanted {
       return "\(status.holders.first ?? "a client") holds \(status.id)"

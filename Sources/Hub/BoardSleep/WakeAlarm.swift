@@ -45,17 +45,18 @@ public struct WakeAlarm: Equatable, Sendable {
 
 /// Decides whether the system clock is certain enough for an alarm.
 ///
-/// It is certain while a receiver or a time server confirms it. A sleep ends this: the monotonic clock that carries the
-/// confirmation stands still. The real-time clock carries it over: if its difference from the system clock is the same
-/// as when the time was confirmed, both clocks have run correctly since.
+/// The system clock is certain while a receiver or a time server confirms it. A sleep ends the confirmation, because
+/// the monotonic clock, which measures the age of the confirmation, stands still during a sleep. The real-time clock
+/// keeps running. If its difference from the system clock is the same as at the confirmation, both clocks have run
+/// correctly since then.
 public struct ClockTrust: Codable, Equatable, Sendable {
   /// The system clock at the last confirmation, nanoseconds since 1970.
   public private(set) var confirmedAt: Int64
   /// How far the real-time clock was ahead of the system clock then, seconds.
   public private(set) var difference: Int64
 
-  /// The largest difference of the two clocks that is not drift, in seconds. Each clock is read in whole seconds, and
-  /// after a suspension the kernel sets the system clock by the real-time clock's whole seconds.
+  /// The difference between the two clocks may change by this number of seconds without any drift. Each clock is read
+  /// in whole seconds, and after a suspension the kernel sets the system clock by the real-time clock's whole seconds.
   private static let tolerance = 3.0
   private static let drift = 1e-4
   /// After this time, in seconds, the clocks may have drifted by a minute.

@@ -5,8 +5,9 @@ import Publishing
 /// Combines the decisions about one device: its status, its energy and its rests. It gives each part the facts that it
 /// needs from the others.
 ///
-/// The methods take reports, and return the energy and the events for the usage history. `DeviceMonitor` carries them
-/// out; the lock, the clock and the usage history belong to it. It calls `goOn` before each other change.
+/// The methods take reports, and return the energy and the events for the usage history. The lock, the clock and the
+/// usage history belong to `DeviceMonitor`. It calls `goOn` before every other change, so that energy is counted under
+/// the conditions in which it was used.
 struct DeviceMachine: Sendable {
   var status: DeviceStatusMachine
   var energy: EnergyTotals

@@ -92,7 +92,8 @@ public final class FenceMonitor: Sendable {
     let (event, status) = state.withLock { state in
       (state.isOver ? nil : state.rule.lookForLate(at: clock.now), state.rule.status)
     }
-    // No fix is late yet. A fix or a suspension may have changed `blindAt` since the alarm was set, so set it again.
+    // Without an event, no fix is late yet. A fix or a suspension may have changed `blindAt` since the alarm was set,
+    // so set the alarm again.
     if event != nil { report(status) } else { setAlarm() }
   }
 

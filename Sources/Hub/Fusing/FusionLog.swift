@@ -109,7 +109,7 @@ public final class FusionLog: Sendable {
     clock.onResume { [weak self] _ in self?.forget() }.store(in: lifetime)
   }
 
-  /// The knowledge for the beginning of a run.
+  /// The last position and the last stated time, from which a run continues.
   private func knowledge(_ state: borrowing State) -> FusionKnowledge {
     // The last state may be from an earlier board, which may have listed its devices in another order.
     let position = lastState.value.flatMap { $0.position?.named(in: state.fuser.names, from: $0.devices) }

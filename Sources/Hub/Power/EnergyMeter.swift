@@ -70,7 +70,7 @@ final class EnergyMeter: Sendable {
       defer { state.direction = CurrentDirection() }
       return state.direction.isReversed
     }
-    // A later meter of the same monitor warns itself, and without a meter nothing would end the warning.
+    // A later meter of the same monitor sets its own warning. Without a later meter, nothing would end this one.
     if hasWarned { reader.monitor.setWarning(about: .finding, nil) }
   }
 

@@ -244,7 +244,6 @@ public struct GapHistogram: Equatable, Sendable {
   /// The effective number of remembered gaps.
   static let memory = 64.0
 
-  /// The weight of each bin.
   public internal(set) var weights = [Double](repeating: 0, count: GapHistogram.binCount)
 
   public init() {}

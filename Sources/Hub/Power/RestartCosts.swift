@@ -65,8 +65,8 @@ public struct RestartCosts: Equatable, Sendable {
   /// A start without a measurement counts at most as this multiple of the known cost.
   private static let mostOfIncomplete = 2.0
   /// After this number of consecutive starts without a measurement, further ones are ignored. A long time without a
-  /// view of the sky does not make a receiver more expensive to start. Otherwise the receiver would never be switched
-  /// off, and its real cost would remain unknown.
+  /// view of the sky does not make a receiver more expensive to start. If these starts counted, the receiver would
+  /// never be switched off, and its real cost would remain unknown.
   private static let mostUnfinished = 3
 
   private var hot: Estimate?

@@ -10,7 +10,6 @@ public struct SleepChoice: Equatable, Sendable {
   /// A sleep mode, its power, and the costs of the starts after it.
   public struct Way: Equatable, Sendable {
     public var sleep: ReceiverSleep
-    /// The power at rest, watts.
     public var restWatts: Double
     /// The assumed energy, in joules, of a start after at most two hours, until such a start has been measured.
     public var assumedJoules: Double
@@ -75,7 +74,7 @@ public struct SleepChoice: Equatable, Sendable {
     guard let chosen, chosen.sleep != .off, chosen.restWatts > 0, let off = ways.first(where: { $0.sleep == .off }),
       chosen.restWatts > off.restWatts
     else { return nil }
-    // The data of a resting receiver can no longer be read, so they are lost when its supply is switched off.
+    // The data of a resting receiver can no longer be read, so the data is lost when the supply is switched off.
     let end = off.keepsMemory ? off.startJoules(after: 0) : max(off.startJoules(after: 0), off.assumedColdJoules)
     let more = end - chosen.startJoules(after: 0)
     let paying = max(SleepChoice.leastSeconds, more / (chosen.restWatts - off.restWatts))

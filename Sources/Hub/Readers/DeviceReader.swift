@@ -175,7 +175,7 @@ extension DeviceReader {
     do throws(HardwareError) {
       try putToSleep()
       monitor.ended(isAsleep: true)
-      // The device may have slept before, so its latest wake time counts from now.
+      // The device may have been asleep already. Its sleep limit counts from now, so the earlier actions do not apply.
       monitor.cancelSleepActions()
       if let sleepLimit { monitor.whileResting(after: sleepLimit.renewal) { [sleepRenewal] in sleepRenewal.perform() } }
       return true

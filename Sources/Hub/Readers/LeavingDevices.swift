@@ -93,8 +93,8 @@ extension LeavingDevices {
   ) async -> [String] {
     let clock = machine.supervisor.clock
     let deadline = limit.map { clock.now + $0 }
-    // The last half second is for cutting supplies.
-    // A device that has ended is not late because its task was still waiting for a thread.
+    // The last half second is for cutting supplies. The filter removes devices that have ended, but whose task was
+    // still waiting for a thread at the deadline.
     let late = await unended(ending, until: deadline.map { $0 + .milliseconds(-500) }, clock) { await $0.isOff() }
       .filter { !$0.isEnded }
     for reader in late { reader.cutSupply() }

@@ -20,7 +20,7 @@ public final class ReceiverReader: Sendable {
   let counters: Property<ReceiverDecoder.Counters>
   private let outputSubject: OutputSubject<ReceivedBytes>
   private let rawSubject: OutputSubject<[UInt8]>
-  /// The clients' way to the receiver's line; `nil` if it is a recorded receiver.
+  /// Lets clients write to the receiver's line; `nil` for a recorded receiver.
   let bridge: ReceiverBridge?
 
   public var monitor: DeviceMonitor { device.monitor }

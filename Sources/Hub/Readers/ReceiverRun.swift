@@ -29,9 +29,9 @@ struct ReceiverRun: Sendable {
 
   /// - Parameters:
   ///   - suppliedAt: the start of the receiver's supply, or of listening if the supply's start is unknown
-  ///   - remembers: whether the supply was switched on then, so that a quick start shows that the receiver has kept
-  ///     its memory. Without a battery, a quick start shows that the hub restored its data, which lacks the number of
-  ///     leap seconds
+  ///   - remembers: whether the supply was switched on then, and a battery kept the receiver's memory before. A quick
+  ///     start then shows that the receiver knows the number of leap seconds. Without a battery, it only shows that the
+  ///     hub restored the receiver's data, which lacks that number
   ///   - allowsOldTimes: whether the system's clock may be right although it shows a time years ago
   init(
     suppliedAt: MonotonicInstant, remembers: Bool, on machine: Machine, _ monitor: DeviceMonitor,
@@ -82,7 +82,7 @@ struct ReceiverRun: Sendable {
     return observation
   }
 
-  /// Checks the counts of the receiver's output. They also come while its bytes form no epochs any more.
+  /// Checks the counts of the receiver's output. The counts come even if the bytes no longer form epochs.
   ///
   /// - Parameter counters: the counts of this run
   mutating func look(_ counters: ReceiverDecoder.Counters) {

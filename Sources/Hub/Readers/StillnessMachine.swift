@@ -38,7 +38,7 @@ struct StillnessMachine: Sendable {
     return nil
   }
 
-  /// Records that what the sensor has shown does not apply any more, because a thread failed or hangs.
+  /// Discards the earlier reports and samples, for example because a thread failed or hangs. Motion is then unknown.
   mutating func end() -> MotionState? {
     (samples, unobservedSince) = (MotionDetector(), nil)
     return change(to: .unknown)

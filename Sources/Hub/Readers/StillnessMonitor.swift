@@ -42,7 +42,7 @@ final class StillnessMonitor: Sendable {
         let poller = Poller(stop: context.stop.fileDescriptor, progress: progress)
         let watch = machine.supervisor.watch(progress, patience: .seconds(2)) {
           rail.cut(for: name)
-          // The thread cannot withdraw its last report itself.
+          // The thread hangs, so it cannot withdraw its last report itself.
           context.send(.motion(.unknown))
           context.hangs(.stuck("the motion monitor of \(description.id)"))
         }
@@ -63,7 +63,7 @@ final class StillnessMonitor: Sendable {
           if arbiter.beginWatch() {
             defer { arbiter.endWatch() }
             do throws(HardwareError) {
-              // Unless the reader goes on observing, earlier results do not apply any more.
+              // After the watch, the state of motion is unknown, unless the chip's reader takes over.
               var last = Report.motion(.unknown)
               defer {
                 monitor.waitsForMotion(milliamperes: nil)
@@ -150,7 +150,7 @@ final class StillnessMonitor: Sendable {
   }
 }
 
-/// Performs what a `StillnessMachine` decides, for the subscribers of one run.
+/// Passes the decisions of a `StillnessMachine` on to the subscribers of one run.
 private final class CombinedStillness: Sendable {
   private let run: ActivationContext<MotionState, Never>
   private let clock: any MonotonicTimeSource

@@ -34,7 +34,7 @@ public final class Supervisor: Sendable {
 
   deinit { alarm.end() }
 
-  /// Whether a reader hangs that nothing has freed. The process should then be restarted.
+  /// Whether a reader still hangs although its supply was cut. The process should then be restarted.
   public var isHopeless: Bool { state.withLock { $0.machine.isHopeless(clock.now) } }
 
   /// Watches a reader until the subscription ends.

@@ -61,7 +61,8 @@ struct WakeOnMotionChip: Sendable {
         tell(.moved(at: edge.at))
       }
       if mustEnd {
-        // The reader continues the stillness, so the last motion must not get lost.
+        // The board counts as still while the reader takes the chip over. Report a motion even if its edge has not
+        // arrived.
         if isStill, try driver.takeMotion() { tell(.moved(at: clock.now)) }
         return .wanted
       }

@@ -27,7 +27,7 @@ public final class ReplayFeed: Sendable {
   /// The fusion log of the hub that receives the replay; `nil` before its board is set up.
   public var log: FusionLog? { present.withLock { $0 } }
 
-  /// Begins the recording of another hub. Its fusion starts without the data of the previous one.
+  /// Begins to play the recording of another hub. The fusion starts without the data of the previous recording.
   public func begin() { log?.forget() }
 
   // The ports, by device ID. The player and the device's reader share a port.

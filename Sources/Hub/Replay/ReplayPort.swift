@@ -17,7 +17,7 @@ public final class ReplayPort<Message: Sendable>: Sendable {
   /// Whether the device's supply was on at the played time.
   var isSupplied: Bool { isOn.withLock { $0 } }
 
-  /// Begins the device's supply.
+  /// Records that the device's supply came on.
   func begin() {
     let isChange = isOn.withLock { isOn in
       defer { isOn = true }
@@ -26,7 +26,7 @@ public final class ReplayPort<Message: Sendable>: Sendable {
     if isChange { events.send(.began) }
   }
 
-  /// Ends the device's supply.
+  /// Records that the device's supply went off.
   func end() {
     let isChange = isOn.withLock { isOn in
       defer { isOn = false }

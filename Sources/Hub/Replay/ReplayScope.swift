@@ -1,6 +1,6 @@
 import Guarding
 
-/// Receives the messages of a recorded device from the time while its supply was on.
+/// Receives the recorded messages of a device from one period in which its supply was on.
 protocol ReplayRun<Message>: AnyObject, Sendable {
   associatedtype Message
   func take(_ message: Message)

@@ -9,7 +9,7 @@ public struct CurrentValue: Equatable, Sendable {
   /// The radius that must contain the true position with a probability of 95 %, metres; `nil` if any position is
   /// enough.
   public var accuracyMetres: Double?
-  /// How long devices may be awake for the state.
+  /// The time limit of the request, during which devices may be awake. At the limit, the known state is sent.
   public var within: Duration
 
   public init(

@@ -26,7 +26,8 @@ package struct ErrorBound: Sendable {
   /// The smallest sigma of the acceleration in dead reckoning, from the sensor's remaining bias, m/s².
   static let leastReckonedAcceleration = 0.02
   private static let leastInterval = Duration.seconds(1)
-  /// The prediction of dead reckoning changes with each state. The schedule follows if it differs by this share.
+  /// The prediction of dead reckoning changes with each state. The schedule changes only if the new interval differs by
+  /// more than this share.
   private static let tolerance = 0.1
 
   /// The source of knowledge about the position between two fixes.

@@ -23,7 +23,7 @@ public struct ViewRequest: Equatable, Sendable {
   public var every: Duration?
   /// The radius that must contain the true position with a probability of 95 %.
   public var accuracyMetres: Double?
-  /// How long devices may be awake for one value.
+  /// The time limit of one value, during which devices may be awake.
   public var within: Duration?
   /// How far the position must have moved since the last value.
   public var distanceMetres: Double?

@@ -29,7 +29,7 @@ struct ClientMotion: Sendable {
     return true
   }
 
-  /// Forgets the subscription and what it reported.
+  /// Forgets the subscription and its last report.
   ///
   /// - Returns: the subscription, for the caller to cancel
   mutating func end() -> Subscription? {

@@ -4,8 +4,8 @@ import Publishing
 
 /// The clients with scheduled fixes: when each is due, which fix it gets, and what is ready for delivery.
 ///
-/// The methods take an event and return what remains to do at once. The lock, the clock and the hub belong to
-/// `FixPlanner`.
+/// The methods take an event and return the effects that the caller must perform at once. The lock, the clock and the
+/// hub belong to `FixPlanner`.
 struct FixClients: Sendable {
   typealias ID = SchedulePlan.ID
 
@@ -127,7 +127,7 @@ struct FixClients: Sendable {
     for id in ids {
       guard let schedule = plan.schedule(of: id) else { continue }
       let hasGoodFix = plan.hasGoodFix(id)
-      // An interval that needs stillness ends at once without it, and a receiver that is awake is no reason to end it.
+      // Only motion ends an interval that needs stillness early. A receiver that is awake for other holders does not.
       let isDue = !schedule.needsStillness || plan.due(of: id).map { $0 <= now } ?? true
       let until = clients[id]?.stands(
         schedule, hasGoodFix: hasGoodFix, lastKnown: lastKnown, isReceiverAwake: isReceiverAwake && isDue)

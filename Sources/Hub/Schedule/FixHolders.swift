@@ -8,7 +8,7 @@ struct FixHolders: ~Copyable, Sendable {
   private let group = HolderGroup("fixes")
   private let memberships = Guarded<[ID: HolderGroup.Membership]>([:])
 
-  /// All of them.
+  /// The clients as holders of the lease.
   var all: Holders { Holders(group) }
 
   var isEmpty: Bool { group.isEmpty }

@@ -134,7 +134,7 @@ struct FixSteps: Sendable {
     let plan = clients.plan
     let lead = FixLeadTime.leads(leadTime)
     let awake = plan.awake
-    // The clients that had their fix last pay for the collection of ephemerides.
+    // During the collection of ephemerides, the clients of the last fix stay named, and pay for it.
     var collectionEnd: MonotonicInstant?
     if awake.isEmpty, lease != nil {
       collectionEnd = ephemerides.end(

@@ -75,7 +75,7 @@ extension Hub {
     trace = start
   }
 
-  /// Performs what remains to do at once. It is called under the planner's lock.
+  /// Performs the effects that an event had on the clients. It is called under the planner's lock.
   func perform(_ effects: [FixClients.Effect], during trace: inout AcquisitionTrace?, at now: MonotonicInstant) {
     for effect in effects {
       switch effect {

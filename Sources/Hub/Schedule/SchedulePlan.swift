@@ -56,9 +56,8 @@ package struct SchedulePlan: Sendable {
 
     var isAwake: Bool { if case .awake = phase { true } else { false } }
 
-    /// The due time, limited for an interval that needs stillness: such an interval ends at the latest when the last
-    /// fix is no longer good enough. Otherwise an interval that is longer than that, if only by rounding, would require
-    /// a new fix at once.
+    /// The due time, limited for an interval that needs stillness. Such an interval ends when the last fix is no longer
+    /// good enough. If it were longer, even by a rounding error, the plan would require a new fix at once.
     func limited(_ due: MonotonicInstant, at now: MonotonicInstant) -> MonotonicInstant {
       guard schedule.needsStillness, let standsUntil, standsUntil > now + .seconds(1) else { return due }
       return min(standsUntil, due)
@@ -77,9 +76,9 @@ package struct SchedulePlan: Sendable {
 
   /// The members in the order of their arrival.
   private var members: [Member] = []
-  /// The difference between the clock and the clock whose multiples are the due times. The latter is UTC, or the
-  /// monotonic clock plus the time for which the machine was suspended. Without the difference, a fix would come early
-  /// after each sleep of the machine.
+  /// The difference between the monotonic clock and the clock of the schedule. Fixes are due at multiples of their
+  /// interval by the clock of the schedule, which is UTC, or the monotonic clock plus the time for which the machine
+  /// was suspended. Without the difference, a fix would come early after each sleep of the machine.
   private var offset = Duration.zero
   /// The due time of a fix for which the machine was woken. New clients whose interval it suits get their first fix at
   /// that time.
