@@ -127,7 +127,7 @@ public final class DeviceMonitor: Sendable {
     change { state, _ in state.machine.status.setWarning(about: subject, text) }
   }
 
-  /// Reports that the battery that the device measures is low.
+  /// Reports whether the battery that the device measures is low.
   ///
   /// - Parameters:
   ///   - text: the description of the low battery; `nil` if the battery is not low
@@ -310,7 +310,7 @@ public final class DeviceMonitor: Sendable {
     setRestAlarm()
   }
 
-  /// Cancels the actions, because a client needs the device again, or never will.
+  /// Cancels the actions, because a client needs the device again, or because no client will need it any more.
   func cancelSleepActions() {
     state.withLock { $0.actions.cancel() }
     restAlarm.cancel()

@@ -70,7 +70,8 @@ public final class BridgeWriter: Sendable {
 
   public func write(_ bytes: UnsafeBufferPointer<UInt8>) { bridge.write(bytes) }
 
-  /// Gives the right back. The hub then looks for what the client has changed.
+  /// Gives the right back. The hub then finds the receiver again, and restores the settings that the client has
+  /// changed.
   ///
   /// - Parameter lease: the client's power lease, which ends when the hub has found the receiver again. Without it, the
   ///   hub could not put to sleep a receiver whose speed the client has changed

@@ -67,7 +67,7 @@ public final class BatteryMonitor: Sendable {
   /// The present level; `nil` while it is unknown, and without a battery.
   public var level: BatteryPolicy.Level? { state.withLock { $0.watch?.policy.level } }
 
-  /// Whether the present samples may change the level. This lasts at most as long as the battery's `grace`.
+  /// Whether the present samples may change the level. A decision takes at most the battery's `grace`.
   var isDeciding: Bool { state.withLock { $0.watch?.policy.isDeciding ?? false } }
 
   /// Whether the board must shut down at present. Since the event `shutDown`, the battery may have recovered, or may be

@@ -109,7 +109,7 @@ public struct BatteryPolicy: Sendable {
     }
     if mustShutDown, !isStarting(at: now), retryAt.map({ now >= $0 }) ?? true {
       effects.append(.shutDown(volts: volts))
-      // Do not request the shutdown with each sample until the caller has reported a refusal or the board is off.
+      // The next samples must not request the shutdown again while the caller carries it out.
       retryAt = now + pause
     }
     next = isDeciding ? .sample(until: now + BatteryPolicy.patience) : .rest(until: now + settings.every)

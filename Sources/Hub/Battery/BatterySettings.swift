@@ -43,7 +43,7 @@ public struct BatterySettings: Equatable, Sendable {
     self.steps = steps
   }
 
-  /// The voltage below which each step applies. A battery without steps has one limit too.
+  /// The voltage below which each step applies. A battery without steps has one limit, `lowVolts`.
   public var stepVolts: [Double] {
     let count = max(1, steps.count)
     return (0..<count).map { step in

@@ -30,7 +30,7 @@ public struct IPAddress: Equatable, Sendable {
   /// Every address of this machine, IPv4 included.
   public static let anyIPv6 = IPAddress(bytes: [UInt8](repeating: 0, count: 16))
 
-  /// 127.0.0.1
+  /// The loopback address, `127.0.0.1`.
   public static let loopbackIPv4 = IPAddress(bytes: [127, 0, 0, 1])
 
   /// The part that usually identifies one machine: an IPv4 address, or the first 64 bits of an IPv6 address. A machine

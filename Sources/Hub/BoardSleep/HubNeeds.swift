@@ -3,7 +3,7 @@ import MonotonicTime
 import Publishing
 
 extension Hub {
-  /// The present needs, and the next fix. Reading this wakes nothing.
+  /// The reasons why the board must stay awake at present, and the next fix. Reading this wakes nothing.
   public var boardSituation: BoardSleepPolicy.Situation {
     let (isUnderWay, next) = fixPlanner.outlook(by: self)
     let battery = board.battery?.monitor

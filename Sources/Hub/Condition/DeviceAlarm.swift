@@ -19,7 +19,7 @@ public struct DeviceAlarms: Equatable, Sendable {
   public var isMeasuring: Bool
   /// Whether the device is read at present, with a fix or without.
   public var isHeard: Bool
-  /// Whether the absence of a low supply is certain.
+  /// Whether the supply is certainly not low if no alarm reports it.
   public var isSupplyKnown: Bool
 
   public init(

@@ -2,8 +2,8 @@ import Guarding
 import MonotonicTime
 import Publishing
 
-/// Watches one fence. It holds a lease of fixes, whose interval follows from the last fix. It outlives a reload of the
-/// board file. Between two fixes there is one timer, which fires if the next fix is late.
+/// Watches one fence. It subscribes to fixes, and sets their interval after each fix. It outlives a reload of the board
+/// file. Between two fixes there is one timer, which fires if the next fix is late.
 public final class FenceMonitor: Sendable {
   private struct State {
     var rule: FenceRule

@@ -13,10 +13,10 @@ struct DeviceHolders: Sendable {
   /// The holders in the order of arrival.
   var list: [Holder] { holders.list }
 
-  /// The payers; `nil` if the previous ones continue.
+  /// The clients that pay for the device; `nil` if the previous payers continue to pay.
   var payers: EnergyByClient.Payers? { shares.payers }
 
-  /// The payers while the device waits for motion; `nil` if the previous ones continue.
+  /// The clients that pay while the device waits for motion; `nil` if the previous payers continue to pay.
   var waitingPayers: EnergyByClient.Payers? { waitingShares.payers }
 
   func contains(where isMeant: (Holder) -> Bool) -> Bool { holders.contains(where: isMeant) }
@@ -42,7 +42,7 @@ extension DeviceMonitor: HolderObserver {
   public func left(_ holders: [Holder]) { changeHolders { $0.left(holders) } }
 }
 
-/// Reports the holders for which a device waits for motion to the device's monitor.
+/// Tells a device's monitor for which holders the device waits for motion.
 struct MotionHolders: HolderObserver {
   let monitor: DeviceMonitor
 

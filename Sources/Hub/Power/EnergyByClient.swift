@@ -132,8 +132,8 @@ struct PayerShares: Sendable {
   /// The number of holders.
   var holderCount: Int { holders.count }
 
-  /// Adds one lease of a holder. A client that gives its name while it holds the device has another payer from now on,
-  /// which pays instead of the previous one.
+  /// Adds one lease of a holder. If a client gives its name while it holds the device, the payer of that name pays from
+  /// now on, and the previous one no longer does.
   mutating func add(_ holder: Holder) {
     let payer = holder.payer.map(EnergyByClient.name)
     guard let before = holders[holder.id] else {

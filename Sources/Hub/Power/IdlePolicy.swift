@@ -5,8 +5,8 @@ import Publishing
 /// Decides when a device rests after its last client, and how. It measures the costs of its starts and the gaps between
 /// its clients.
 ///
-/// The methods take an event, and return the decision or what the usage history learns. The lock, the clock, the supply
-/// and the usage history belong to `DeviceMonitor`.
+/// The methods take an event, and return the decision, or an event from which the usage history learns. The lock, the
+/// clock, the supply and the usage history belong to `DeviceMonitor`.
 struct IdlePolicy: Sendable {
   /// The power settings that the board file has at present.
   private(set) var power: Board.Power

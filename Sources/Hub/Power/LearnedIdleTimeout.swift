@@ -64,15 +64,16 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
 
   /// The minimum number of gaps to learn from.
   static let leastGaps = 3
-  /// The minimum weight of the gaps that are longer than the present one, from which its length is predicted.
+  /// The length of the present gap is predicted from the learned gaps that are longer. This is the minimum of their
+  /// total weight.
   static let leastLongerGaps = 0.9
   static let recentCount = 8
   /// The maximum of the savings, in restarts.
   static let mostSavedRestarts = 5.0
   /// The initial savings, in restarts.
   static let givenRestarts = 2.0
-  /// The learned gaps are discarded if they have cost too much over the last gaps: this number of restarts more than a
-  /// timeout from the last gaps alone would have cost.
+  /// The learned gaps are discarded if their timeout has cost too much over the last gaps: this number of restarts more
+  /// than a timeout that is learned from the last gaps alone.
   static let changeRestarts = 3.0
   /// Savings are measured against slightly more than twice the optimum, so that a mistake does not prevent a new
   /// attempt.

@@ -6,9 +6,9 @@ import Publishing
 /// Switches off everything that a previous hub may have left on. It drives every power line first, and then puts chips
 /// and receivers without a switch to sleep.
 ///
-/// All lines are driven at the same time, and then all chips are put to sleep at the same time. One that hangs must not
-/// keep another one on. This takes at most `limit`, which is less than the systemd unit allows a start
-/// (`TimeoutStartSec`) and the actions after a stop (`TimeoutStopSec`).
+/// All lines are driven at the same time, and then all chips are put to sleep at the same time, so that a device that
+/// hangs does not keep another one on. This takes at most `limit`. The systemd unit allows more for a start
+/// (`TimeoutStartSec`) and for the actions after a stop (`TimeoutStopSec`).
 public struct MakingSafe {
   public static let limit = Duration.seconds(4)
   /// The longest wait for lines. A hanging line does not keep chips from being put to sleep.
@@ -112,7 +112,8 @@ public struct MakingSafe {
 }
 
 extension BoardDevice {
-  /// Whether putting the device to sleep takes seconds of listening. ModemManager knows the state of a modem's receiver.
+  /// Whether putting the device to sleep takes seconds of listening. A modem's receiver takes none, because
+  /// ModemManager knows its state.
   fileprivate var needsListening: Bool {
     if case .receiver(let receiver, _) = self { !ModemPortName.isMeant(by: receiver.port) } else { false }
   }

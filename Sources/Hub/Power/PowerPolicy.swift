@@ -37,7 +37,7 @@ extension Board.Power {
     return power
   }
 
-  /// The settings of a device whose power at rest is unknown.
+  /// The same settings for a device whose power at rest is unknown.
   var withoutRest: Board.Power {
     var power = self
     power.standbyMilliamperes = 0

@@ -43,7 +43,7 @@ public final class UsageHistory: Sendable {
 
   func learn(_ change: (inout LearnedIdleTimeout) -> Void) { timeouts.withLock { change(&$0) } }
 
-  /// The learned times of starts until fixes of each quality.
+  /// The learned times from a wake to a fix, for each grade of accuracy.
   public var acquisitions: AcquisitionTimes { times.withLock { $0 } }
 
   func learnAcquisitions(_ change: (inout AcquisitionTimes) -> Void) { times.withLock { change(&$0) } }

@@ -21,7 +21,7 @@ final class ChipArbiter: Sendable {
   }
 
   private let state = Guarded(State())
-  /// The signal for the watcher: the reader requests or returns the chip, or there is a question.
+  /// The signal for the watcher: the reader requests or returns the chip, or a client asks about motion.
   let news = WakeSignal()
   /// Sends when the reader returns the chip, before the watcher gets it, and when the reader hangs.
   let readingEnds = Subject<ReadingEnd, Never>()

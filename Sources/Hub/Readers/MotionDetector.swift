@@ -19,7 +19,7 @@ struct MotionDetector: Sendable {
   /// Whether the board is still; `nil` until there are enough samples.
   private var isStill: Bool?
 
-  /// - Returns: the result from now on, if it has changed
+  /// - Returns: the state of motion, if it has changed
   mutating func take(_ batch: borrowing IMUBatch) -> MotionState? {
     guard batch.count > 0 else { return nil }
     var sum = SIMD3<Float>.zero

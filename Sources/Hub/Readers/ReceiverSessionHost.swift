@@ -3,7 +3,7 @@ import Devices
 /// The hub's side of one session of a receiver: gives the receiver's values and warnings to the device, and answers
 /// the session's questions about the supply and the sleep mode.
 ///
-/// Use a host on one thread. It must not retain the `SerialReceiver`, because the closure with which that reports its
+/// Use a host on one thread. It must not retain the `SerialReceiver`, because the closure that reports the receiver's
 /// counts retains the host.
 final class ReceiverSessionHost: ReceiverSessionDelegate {
   private let scope: DeviceScope<GNSSObservation>

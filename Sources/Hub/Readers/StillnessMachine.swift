@@ -23,7 +23,7 @@ struct StillnessMachine: Sendable {
   /// Takes a report of the sensor that waits for motion.
   mutating func take(_ report: MotionState, at now: MonotonicInstant) -> MotionState? { observe(report, at: now) }
 
-  /// Takes samples.
+  /// Takes samples of the sensor while its reader works.
   mutating func take(_ batch: borrowing IMUBatch) -> MotionState? {
     guard batch.count > 0 else { return nil }
     return observe(samples.take(batch), at: batch[batch.count - 1].at)
@@ -56,7 +56,7 @@ struct StillnessMachine: Sendable {
     unobservedSince = nil
     if isLate { return change(to: report ?? .unknown) }
     guard let report else { return nil }
-    // The board has been still for longer than the sensor knows in its present mode.
+    // Keep the earlier state, because the board has been still for longer than the sensor knows in its present mode.
     if case (.still, .still) = (state, report) { return nil }
     return change(to: report)
   }

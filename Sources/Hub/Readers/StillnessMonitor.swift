@@ -154,7 +154,7 @@ final class StillnessMonitor: Sendable {
 private final class CombinedStillness: Sendable {
   private let run: ActivationContext<MotionState, Never>
   private let clock: any MonotonicTimeSource
-  /// Set to the deadline of a change.
+  /// Fires at the deadline of a change between waiting and samples.
   private let alarm: Alarm
   private let machine = Guarded(StillnessMachine())
 

@@ -6,7 +6,7 @@ import MonotonicTime
 /// limit, because a request to stop ends that wait.
 ///
 /// The stamps, the lock and the timer belong to `Supervisor`. Time counts from the check that first saw a thread at its
-/// present place. A machine that stood still therefore does not make its readers late.
+/// present place. If the whole computer stood still, its readers therefore do not count as late.
 struct SupervisorMachine: Sendable {
   enum Effect: Equatable, Sendable {
     /// The reader has exceeded its patience, and has failed.

@@ -38,7 +38,7 @@ public final class ReplayFeed: Sendable {
   public func barometer(_ id: String) -> ReplayPort<BarometerSample> { port(id, \.barometers) }
   public func supplyMonitor(_ id: String) -> ReplayPort<SupplySample> { port(id, \.supplyMonitors) }
 
-  /// Sets whether a device's supply was on, from the played time on.
+  /// Sets whether a device's supply was on after the time that the replay has reached.
   public func set(isSupplied: Bool, _ kind: DeviceStatus.Kind, _ id: String) {
     func set<Message>(_ port: ReplayPort<Message>) {
       if isSupplied { port.begin() } else { port.end() }

@@ -14,7 +14,7 @@ public final class ReplayPort<Message: Sendable>: Sendable {
   let events = Subject<Event, Never>()
   private let isOn = Guarded(false)
 
-  /// Whether the device's supply was on at the played time.
+  /// Whether the device's supply was on at the time that the replay has reached.
   var isSupplied: Bool { isOn.withLock { $0 } }
 
   /// Records that the device's supply came on.

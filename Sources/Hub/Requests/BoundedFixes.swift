@@ -17,7 +17,7 @@ extension Hub {
     }
   }
 
-  /// The devices that dead reckoning needs; `nil` on a board without an inertial sensor for it.
+  /// The lease on the devices that dead reckoning needs; `nil` on a board without a fused inertial sensor.
   fileprivate var reckoning: LazyPublisher<Void, Never>? {
     let kinds = Set([StatePart.attitude]).kinds(on: board)
     return kinds.isEmpty ? nil : states.lease(on: [.attitude])

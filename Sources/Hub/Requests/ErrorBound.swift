@@ -17,7 +17,7 @@ package struct ErrorBound: Sendable {
   static let usualAcceleration = 1.5
   /// The lowest assumed speed, that of a walking person, m/s. A person may carry away a board that has never moved.
   static let leastSpeed = 2.0
-  /// A board may again reach a speed that it had within this time.
+  /// The board is assumed to be able to reach any speed again that it had within this time.
   static let memory = Duration.seconds(15 * 60)
   /// The longest time until the next fix, seconds.
   static let longest = 6 * 3600.0
@@ -134,8 +134,8 @@ package struct ErrorBound: Sendable {
   }
 
   private func time(of estimate: Estimate, degradedMetres: Double? = nil, at now: MonotonicInstant) -> Duration {
-    // The position of a standing board is repeated only while it is good enough. While energy is short, the same fix
-    // would otherwise be repeated every second.
+    // The position of a standing board is repeated only while it is as good as a fix must be. While energy is short,
+    // the degraded accuracy applies. With the full accuracy, the same fix would be repeated every second.
     let isStill = estimate.carrier == .stillness
     let enough = max(sigmaLimit * ErrorBound.shareOfFix, (degradedMetres ?? 0) / Confidence.radial)
     let seconds = growth(of: estimate).seconds(until: isStill ? enough : sigmaLimit, atMost: ErrorBound.longest)

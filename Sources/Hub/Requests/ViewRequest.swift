@@ -99,9 +99,9 @@ public struct ViewRequest: Equatable, Sendable {
   /// Whether the request has no keys.
   public var isEmpty: Bool { self == ViewRequest() }
 
-  /// Changes the request by a further line of the same client. Any key except the rate and the parts makes it a new
-  /// request. The rate and the parts stay if the line does not name them; a line that requests one state replaces the
-  /// parts.
+  /// Changes the request by a later line of the same client. A line with any key except the rate and the parts is a new
+  /// request. The rate and the parts stay if the line does not name them, but a line that requests one state replaces
+  /// the parts.
   public mutating func change(to line: ViewRequest) {
     guard !line.isEmpty else { return }
     let old = self

@@ -4,8 +4,8 @@
 /// This is a value without a clock. Only the last ten starts count, so that an unusual start is forgotten after ten
 /// more.
 public struct AcquisitionTimes: Equatable, Sendable {
-  /// The radii (95 %) that are told apart, metres. A request for 12 m is served as one for 10 m. The grade after the
-  /// last radius is any fix.
+  /// The radii (95 %) of the grades, metres. A request for 12 m is served as one for 10 m. The grade after the last
+  /// radius is any fix.
   static let radiiMetres = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
   static let memory = 10
   /// The minimum number of starts to learn from.
@@ -53,7 +53,7 @@ public struct AcquisitionTimes: Equatable, Sendable {
     var grade: Grade
   }
 
-  /// The seconds of the last starts of each kind to each grade, the latest at the end.
+  /// The durations of the last starts in seconds, by kind of start and grade of fix, the latest at the end.
   private(set) var starts: [Start: [Double]] = [:]
 
   public init() {}
@@ -65,7 +65,7 @@ public struct AcquisitionTimes: Equatable, Sendable {
     starts[start] = Array(((starts[start] ?? []) + [seconds]).suffix(AcquisitionTimes.memory))
   }
 
-  /// The seconds of the last starts, the latest at the end.
+  /// The durations of the last starts in seconds, the latest at the end.
   public func last(to grade: Grade, after kind: RestartCosts.Kind) -> [Double] {
     starts[Start(kind: kind, grade: grade)] ?? []
   }

@@ -19,7 +19,7 @@ struct ClientMotion: Sendable {
 
   var hasMoved: Bool { if case .moved = state { true } else { false } }
 
-  /// Begins a subscription. Pass it to `hold` when it exists.
+  /// Reserves a number for a subscription. Pass the subscription to `hold` once it exists.
   mutating func begin(_ watch: Int) { self.watch = watch }
 
   /// - Returns: `false` if the subscription has ended in the meantime, so that the caller must cancel it

@@ -17,7 +17,7 @@ struct EphemerisCollection: Sendable {
   /// A receiver whose starts take this long receives the ephemerides in each start, because it keeps none.
   static let startWithout = Duration.seconds(15)
 
-  /// When the ephemerides were last complete. A receiver has some at its first fix.
+  /// When the receiver last had complete ephemerides. The first fix counts too, because it needs ephemerides.
   private var collectedAt: MonotonicInstant?
   /// The time since which the receiver has had fixes in this wake.
   private var trackingSince: MonotonicInstant?

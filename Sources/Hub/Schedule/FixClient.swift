@@ -5,7 +5,7 @@ import Publishing
 /// A client with scheduled fixes: its request, and the fixes that it can get.
 struct FixClient: Sendable {
   let holders: Holders
-  /// The client's own request. The plan has the form that the receivers' energy budgets permit.
+  /// The client's own request. The plan contains its degraded form while energy is short.
   private(set) var schedule: Schedule
   /// The fix that the client gets unless a better one comes.
   private(set) var kept: FusedState?
@@ -35,7 +35,7 @@ struct FixClient: Sendable {
   /// known fix is fresh enough.
   ///
   /// - Parameters:
-  ///   - schedule: the request as the plan has it
+  ///   - schedule: the request in the plan, which may be degraded
   ///   - hasGoodFix: whether the kept fix is good enough
   ///   - lastKnown: the hub's last known state
   ///   - isReceiverAwake: whether a receiver is awake for any holder, so that a new fix costs nothing

@@ -73,7 +73,7 @@ struct FixClients: Sendable {
     if var client = clients.removeValue(forKey: id), let motion = client.motion.end() { unwatched.append(motion) }
   }
 
-  /// Removes all clients, in the order of their arrival.
+  /// Removes all clients, and returns their IDs in the order of their arrival.
   mutating func removeAll() -> [ID] {
     unwatch()
     defer { (plan, clients, deliveries) = (SchedulePlan(), [:], []) }
@@ -103,14 +103,15 @@ struct FixClients: Sendable {
   mutating func receive(
     _ present: FusedState, fix: MonotonicInstant, isHeldByOthers: Bool, at now: MonotonicInstant
   ) -> [Effect] {
-    // Observe motion from now on, so that the next fix may repeat this one.
+    // A detector that has reported motion reports no further motion until it is read. Read it, so that the next fix may
+    // repeat this one.
     let look: [Effect] = clients.values.contains { $0.motion.hasMoved } ? [.look] : []
     let effects = plan.receive(
       fix: fix, radiusMetres: present.radiusMetres, isHeldByOthers: isHeldByOthers, at: now)
     return look + perform(effects, keeping: present, at: now)
   }
 
-  /// Carries out what is due.
+  /// Performs the due actions of the plan.
   ///
   /// - Parameters:
   ///   - lastKnown: the hub's last known state
@@ -187,7 +188,8 @@ struct FixClients: Sendable {
     return (id, lastWatch, client.holders)
   }
 
-  /// Keeps a subscription to motion. If the client does not need it any more, it ends.
+  /// Keeps a subscription to motion. If the client does not need the subscription any more, the subscription is
+  /// cancelled.
   mutating func hold(_ subscription: Subscription, for id: ID, as watch: Int) {
     if clients[id]?.motion.hold(subscription, as: watch) != true { unwatched.append(subscription) }
   }

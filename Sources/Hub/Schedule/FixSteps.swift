@@ -38,7 +38,7 @@ struct FixSteps: Sendable {
   private(set) var isOver = false
   /// Whether a thread performs steps.
   private var isWorking = false
-  /// The clients that were last named as awake.
+  /// The clients that were last named as holders of awake receivers.
   private var named: [ID] = []
   /// The subscription to the states, while devices are awake for any holder.
   private var states: Subscription?

@@ -2,7 +2,7 @@ import MonotonicTime
 
 /// A request for fixes: their interval, their accuracy, and the time that a device may be awake for each.
 public struct Schedule: Equatable, Sendable {
-  /// The permitted ranges: seconds, metres, seconds.
+  /// The permitted ranges of a request's values, in the units of their names.
   public static let everySeconds = 1.0...7 * 86_400
   public static let accuracyMetres = 0.1...10_000.0
   public static let withinSeconds = 1.0...3600
