@@ -6,8 +6,9 @@ import Publishing
 
 /// Receives the reports about one device, and gives its status, its alarms, its idle timeout and its sleep mode.
 ///
-/// `DeviceMachine` decides. The monitor has its lock and its clock. Under the lock it passes energy and events on to
-/// the usage history, and stages the status. It delivers the status and sets the alarm after it has released the lock.
+/// `DeviceMachine` decides. The lock and the clock belong to the monitor. Under the lock, the monitor passes energy and
+/// events on to the usage history, and stages the status. It delivers the status and sets the alarm after it has
+/// released the lock.
 ///
 /// The monitor works only when something changes. A device that sleeps, or continues to track, causes no work here.
 public final class DeviceMonitor: Sendable {

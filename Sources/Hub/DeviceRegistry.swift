@@ -128,9 +128,9 @@ public final class DeviceRegistry: Sendable {
   /// The devices whose measurements are fused.
   private var fused: [BoardDevice] { entries.filter { board.fusedDevices.contains($0.description.id) } }
 
-  /// The detector of motion that lets receivers sleep: that of the first fused inertial sensor that has one, if the
-  /// board file permits it. A sensor that shares a supply with a receiver does not count, because the receiver would
-  /// stay on. `nil` if there is none.
+  /// The motion detector that lets receivers sleep; `nil` if there is none. It belongs to the first fused inertial
+  /// sensor that has a motion detector and may use it according to the board file. A sensor that shares a supply with a
+  /// receiver does not count, because the receiver would stay on.
   var motion: StillnessMonitor? {
     for case .imu(let description, let reader) in fused {
       guard description.wakesOnMotion, let motion = reader.motion else { continue }

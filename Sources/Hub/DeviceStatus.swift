@@ -64,7 +64,8 @@ public struct DeviceStatus: Equatable, Sendable {
   public var lingersUntil: MonotonicInstant?
   /// The warning for the owner; `nil` for none.
   public var warning: String?
-  /// Whether the warning has a finding about the device itself; for an inertial sensor, why it is not fused.
+  /// Whether the warning includes a finding about the device itself. A finding about an inertial sensor says why the
+  /// sensor is not fused.
   public var hasFinding = false
   /// The labels of the clients that hold the device awake.
   public var holders: [String]

@@ -229,7 +229,7 @@ public final class BatteryMonitor: Sendable {
       for case .level(_, let volts) in effects { watch.volts = volts }
       let before = state.watch
       state.watch = watch
-      // The flag is changed last, because the effects are acted on with its previous value.
+      // The flag is changed last, because the effects below need its previous value.
       if effects.contains(where: { if case .shutDown = $0 { true } else { false } }) { state.watch?.hasShutDown = true }
       if watch.policy.level != .critical { state.watch?.hasShutDown = false }
       // The first decision may end a shutdown that the previous run began.

@@ -22,7 +22,7 @@ public struct BatteryPolicy: Sendable {
   public enum Effect: Equatable, Sendable {
     /// The level has changed, or is known for the first time.
     case level(Level, volts: Double)
-    /// Shut the board down. It is repeated after a refusal.
+    /// Shut the board down. This effect is repeated after a refusal.
     case shutDown(volts: Double)
   }
 

@@ -29,8 +29,8 @@ public struct BoardSleepMemory: Codable, Equatable, Sendable {
 
   public init() {}
 
-  /// Whether all numbers are possible ones. The file that holds them may have been changed, and sums of absurd numbers
-  /// do not fit an integer.
+  /// Whether all numbers are plausible. The numbers come from a file, which may have been changed, and sums of absurd
+  /// numbers do not fit an integer.
   public var isPlausible: Bool {
     // Instants until the year 2100 are possible.
     let instants: ClosedRange<Int64> = 0...4_102_444_800_000_000_000
@@ -60,7 +60,7 @@ public struct BoardSleepMemory: Codable, Equatable, Sendable {
     guard let sleep else { return nil }
     self.sleep = nil
     let wake = BoardWake(sleep, at: system)
-    // A clock that was set in the meantime gives no duration.
+    // If the clock was set in the meantime, the difference may be far from the duration.
     let seconds = slept ?? Double(system - sleep.beganAt) / 1e9
     if seconds >= 0, seconds < 400 * 86_400 { asleepSeconds += seconds }
     sleepCount += 1

@@ -36,7 +36,7 @@ struct DeviceMachine: Sendable {
 
   // MARK: Status
 
-  /// Draws the conclusions from the reports.
+  /// Determines the status from the reports.
   ///
   /// - Returns: the status to deliver; `nil` if it has not changed. A change of energy or holders alone does not count,
   ///   so that holders that come and go at a high rate cause no notifications

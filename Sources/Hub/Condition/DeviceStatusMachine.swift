@@ -94,7 +94,7 @@ struct DeviceStatusMachine: Sendable {
   mutating func take(_ supply: PowerRail.Supply) {
     let others = (supply.users + supply.sleepers).filter { $0 != status.id }
     let isForSleep = supply.sleepers.contains(status.id)
-    // While only this device uses the supply, its reader reports the use.
+    // If this device is the only user, its reader reports the use. The supply is then not on for another reason.
     let isLeftOn = supply.users.isEmpty
     self.supply = Supply(
       isOn: supply.isOn && (!hasSwitch || isLeftOn || !others.isEmpty || isForSleep), others: others,
@@ -129,7 +129,7 @@ struct DeviceStatusMachine: Sendable {
 
   // MARK: Status
 
-  /// Draws the conclusions from the reports.
+  /// Determines the status from the reports.
   ///
   /// - Parameter isAwake: whether the device failed to fall asleep
   /// - Returns: the status to deliver; `nil` if it has not changed

@@ -204,7 +204,7 @@ public struct Fuser: Sendable {
         knowledge.time = FusionKnowledge.StatedTime(utcNanoseconds: utc, at: fix.at)
       }
     } else if let time = knowledge.time {
-      // A damaged recording may state any time.
+      // A damaged recording may state any time, so the sum must not trap.
       state.fix?.value.utcNanoseconds = time.utcNanoseconds &+ (fix.at.nanoseconds &- time.at.nanoseconds)
     }
     return state
