@@ -140,7 +140,6 @@ public struct Board: Equatable, Sendable {
     /// The map's credits from the board file; `nil` if the file states none.
     public var attribution: String?
 
-    /// A port at one address.
     public init(at socket: TCPAddress, tokenFile: String?, hosts: [String]) {
       endpoint = TCPEndpoint(addresses: [socket.address], port: socket.port, allow: [])
       self.tokenFile = tokenFile
@@ -235,7 +234,7 @@ extension Board {
     public var `switch`: Power.Switch?
   }
 
-  /// The lines that the board's devices use.
+  /// The GPIO lines that the board's devices use.
   public var lines: [NamedLine] {
     devices.flatMap { device -> [NamedLine] in
       var lines: [NamedLine] = []

@@ -7,7 +7,7 @@ public struct MAVLinkPort: Equatable, Sendable {
     case serial(String, BaudRate)
   }
 
-  /// The messages with values, under their names in MAVLink's definitions.
+  /// The messages that carry measurements, by their names in MAVLink's definitions.
   public enum Message: String, CaseIterable, Sendable {
     case gpsInput = "GPS_INPUT"
     case gpsRaw = "GPS_RAW_INT"

@@ -86,7 +86,7 @@ struct FixSteps: Sendable {
     trace = nil
   }
 
-  /// Ends everything.
+  /// Takes no new lease or subscription, and moves the present ones to `ended`.
   mutating func end(at now: MonotonicInstant) {
     trace = nil
     endLease(at: now)
