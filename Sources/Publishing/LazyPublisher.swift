@@ -423,19 +423,24 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     transition { state, pending in
       guard state.run === run else { return .nothing }
       state.run = nil
+      let hasHung = state.hang != nil
       let completion = state.hang.map { .failed($0) } ?? completion
       state.hang = nil
       let (endedByItself, isOverForAll, effect) = state.machine.ended(clock.now, offEnd: offEnd)
       // A failure after the source was told to stop is a consequence of stopping, and not of a defect of the device.
       if endedByItself, case .failed(let error) = completion { state.failure = "\(error)" }
       if let failure { state.failure = failure }
+      // The call that hung has returned. Without subscribers there is no attempt that would replace the failure.
+      let isFree = hasHung && state.receivers.isEmpty
+      if isFree { state.failure = nil }
       if isOverForAll, finish(&state, endedByItself ? completion : .finished) { pending.broadcast = true }
       // Values that an ended source still sends are dropped.
       broadcast.begin(generation: -run.id)
       // A client that subscribed in the meantime starts the source again. Otherwise the source is idle, and the reason
       // is the one for which it was told to stop.
       let told = state.receivers.first.map { "\($0.membership.comer.label) subscribed" } ?? mutableActivity.value.reason
-      stageActivity(&state, &pending, state.failure ?? (endedByItself ? "the source has ended" : told))
+      let reason = isFree ? "the call that hung has returned" : endedByItself ? "the source has ended" : told
+      stageActivity(&state, &pending, state.failure ?? reason)
       return effect
     }
   }
