@@ -47,6 +47,7 @@ enum Child {
 func pause(seconds: Double) { _ = poll(nil, 0, Int32(seconds * 1000)) }
 
 func fixed(_ value: Double, _ decimals: Int) -> String {
+  if decimals == 0, value.isFinite { return "\(Int(value.rounded()))" }
   var scale = 1.0
   for _ in 0..<decimals { scale *= 10 }
   return "\((value * scale).rounded() / scale)"

@@ -67,7 +67,7 @@ struct ErrorBenchmark {
     let bounds = [10.0, 25, 50, 100]
     let cases: [(isVehicle: Bool, bound: Double)] = bounds.map { (true, $0) } + bounds.map { (false, $0) }
     return cases.map { isVehicle, bound in
-      Line(isVehicle ? "recorded drive" : "recorded drive, no motion stated", bound: bound) { times in
+      Line(isVehicle ? "drive" : "drive, no motion stated", bound: bound) { times in
         DriveReplay.outcome(of: drive, bound: bound, isVehicle: isVehicle, times, replays: ErrorBenchmark.replays)
           ?? JourneyOutcome()
       }
