@@ -146,7 +146,7 @@ import Testing
     let file = folder.path + "/token"
     HubProcess.write("correct horse battery staple\n", to: file)
     let hub = hub()
-    let (client, idle) = (events(), SocketClient(port: port))
+    let (client, idle, quiet) = (events(), SocketClient(port: port), SocketClient(port: port))
     #expect(client.receives("\"mode\":\"fused\""))
     idle.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(idle.receives("200 OK"))
@@ -156,6 +156,8 @@ import Testing
     hub.program.send(SIGHUP)
     #expect(hub.logs(", with the token"), "\(hub.program.standardError)")
     #expect(client.waitsForEnd() && idle.waitsForEnd())
+    quiet.send("GET /state HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    #expect(quiet.receives("401 Unauthorized"))
     #expect(socket != nil && listener == socket)
     #expect(get("/state").status == 401)
     #expect(get("/state", ["Authorization: Bearer correct horse battery staple"]).status == 200)

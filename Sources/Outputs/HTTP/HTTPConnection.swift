@@ -18,6 +18,8 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   private let admits: @Sendable (IPAddress) -> Bool
   private let connections: HTTPConnections
   private let sent = SentBytes()
+  /// The client's address, once it is connected.
+  private var address: IPAddress?
   private var patience: ConnectionPatience
   private var bodySize = 0
   /// The time and the task of the next check.
@@ -57,6 +59,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
       context.close(promise: nil)
       return
     }
+    self.address = address
     connections.opened(context.channel)
     look(context)
     context.fireChannelActive()
@@ -66,6 +69,12 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
     let now = NIODeadline.now()
     switch unwrapInboundIn(data) {
     case .head:
+      // A reload may have changed the permitted networks.
+      guard let address, admits(address) else {
+        connections.refused()
+        context.close(promise: nil)
+        return
+      }
       bodySize = 0
       connections.asked(context.channel)
       patience.heard(isHead: true, isEnd: false, at: now)

@@ -19,6 +19,7 @@ final class HTTPConnections: Sendable {
     /// The number of the connection's last request, counted over all connections. The lowest number belongs to the
     /// oldest request.
     var lastAsked: Int
+    var hasAsked = false
     var isStream = false
   }
 
@@ -87,6 +88,7 @@ final class HTTPConnections: Sendable {
     state.withLock { state in
       state.asked += 1
       state.open[ObjectIdentifier(channel)]?.lastAsked = state.asked
+      state.open[ObjectIdentifier(channel)]?.hasAsked = true
     }
   }
 
@@ -114,9 +116,10 @@ final class HTTPConnections: Sendable {
     if isCrowd { returnMemory(by: channel.eventLoop) }
   }
 
-  /// Closes the present connections, each after its answer or at the latest after `limit`.
+  /// Closes the present connections, each after its answer or at the latest after `limit`. A connection without a
+  /// request stays, because its client does not expect that its first request fails.
   func dismiss(within limit: TimeAmount) {
-    for channel in state.withLock({ $0.open.values.map(\.channel) }) {
+    for channel in state.withLock({ $0.open.values.filter(\.hasAsked).map(\.channel) }) {
       channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
       channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
     }

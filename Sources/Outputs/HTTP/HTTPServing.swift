@@ -115,8 +115,8 @@ final class HTTPServing: Sendable {
     return HTTPSite(routes(streams), offer, wrongTokens: WrongTokens(name, sink: sink), streams: streams)
   }
 
-  /// Serves another site at the same addresses. The port stays open, so that no client is refused. The clients that
-  /// are connected have time to leave, as in `end`, and may connect again at once.
+  /// Serves something else at the same addresses. The port stays open, so that no client is refused. The clients that
+  /// have sent a request have time to leave, as in `end`, and may connect again at once.
   ///
   /// - Returns: `false` if the offer is for other addresses, which need another server
   func change(to offer: HTTPOutput.Offer, routes: (EventStreams) -> [HTTPRoute]) -> Bool {
