@@ -81,6 +81,9 @@ struct HubService: Sendable {
       onTerminate: { [host] in
         // Switch the devices off before anything else, so that no line stays high while clients are being disconnected.
         host.shutDown()
+        // The pings for the watchdog end with the first services, and the end of the others may take longer than a ping
+        // may be late.
+        ServiceManager.stopping()
         if let group = group.withLock({ $0 }) { group.triggersShutdown() }
       },
       onReload: { await reloader.reload() })
@@ -148,6 +151,7 @@ struct HubService: Sendable {
         .error,
         "logind agreed to switch the machine off, but it is still on: the hub ends, so that systemd starts it again with "
           + "its devices; systemctl list-jobs shows what the machine waits for")
+      ServiceManager.stopping()
       serviceGroup.triggersShutdown()
     }
     ServiceManager.ready(status: "board \(hub.board.name)")
@@ -158,7 +162,6 @@ struct HubService: Sendable {
       sink.flush(within: HubService.lastWords)
       throw error
     }
-    ServiceManager.stopping()
     let isOff = await powerOff(host)
     sink.write(.notice, isOff ? HubService.end(of: host.hub) : "stopped, but some devices are still on")
     sink.flush(within: HubService.lastWords)
