@@ -7,10 +7,10 @@ public struct StateEstimator: Sendable {
   /// The receiver's position and motion are reported up to this age, in seconds. Those of a slow receiver are reported
   /// for one and a half of its intervals instead.
   private static var positionLifetimeSeconds: Double { 5 }
-  /// The limit for slow receivers, in seconds.
+  /// The highest such age limit for a slow receiver, in seconds.
   private static var longestPositionLifetimeSeconds: Double { 30 }
-  /// The age limit once the receiver reports that it has no position. A single epoch without one, as under a bridge,
-  /// does not count.
+  /// The age limit, in seconds, once the receiver reports that it has no position. A single epoch without a position,
+  /// as under a bridge, does not count.
   private static var lostPositionSeconds: Double { 1.5 }
   private static var attitudeLifetimeSeconds: Double { 1 }
   /// The age limit, in seconds, of the magnetic field, the air and the supply, which may be measured only every two
@@ -26,7 +26,8 @@ public struct StateEstimator: Sendable {
   private static var unknownHeightSigma: Double { 5000 }
   /// gpsd's number for the status RTK fixed.
   private static var rtkFixed: Int { 3 }
-  /// The number of magnetic fields that can wait for their inertial samples: 1000 a second, with two bursts a second.
+  /// The maximum number of magnetic fields that wait for their inertial samples. It is enough for 1000 fields a second
+  /// if inertial samples arrive in two bursts a second.
   private static var longestQueue: Int { 512 }
   /// A time before any measurement.
   private static var longAgo: MonotonicInstant { MonotonicInstant(nanoseconds: .min) }

@@ -5,8 +5,9 @@ import Glibc
 /// Both look the same to the gyroscope: a constant rate. Three criteria separate them.
 ///
 /// 1. A known bias does not jump. A rate close to the known bias is the bias.
-/// 2. A turn moves gravity and the magnetic field in the sensor's axes; a bias moves neither. Once the supposed turn
-///    should have moved one of them by a measurable amount, the share of that movement that was observed decides.
+/// 2. A turn moves gravity and the magnetic field in the sensor's axes; a bias moves neither. The detector computes how
+///    far the supposed turn would have moved each of them. Once that movement is measurable, the share of it that was
+///    observed decides.
 /// 3. About the vertical, and without a magnetometer, neither is observable. The rate then counts as a turn until it
 ///    has lasted several times as long as the bias was observed before. A bias observed for a second is corrected
 ///    within 11 s; a bias observed for a minute persists through a turn of five minutes.

@@ -57,7 +57,7 @@ public struct GyroscopeCalibrator: Sendable {
   /// Whether the rate could be a slow turn about the vertical, so that the rest must last longer.
   public var needsProof: Bool { count > 0 && verticalRate > GyroscopeCalibrator.credibleRate && !isProven }
 
-  /// The bias in rad/s, and the standard deviation of that mean. `nil` until the progress is 1.
+  /// The bias in rad/s, which is the mean rate, and its standard deviation. `nil` until the progress is 1.
   public var result: (bias: SIMD3<Double>, sigma: SIMD3<Double>)? {
     guard progress >= 1 else { return nil }
     let mean = sum / count

@@ -46,7 +46,8 @@ public struct MagneticOffsetRefiner: Sendable {
   private static let longestLap = 3600.0
   /// The shortest pause before the lap that confirms two others, in seconds.
   private static let leastPause = 600.0
-  /// After this number of laps that contradict them, two laps that agree are discarded. A single lap may be a bad one.
+  /// Two laps that agree are discarded after this number of later laps that contradict them. A single contradiction is
+  /// not enough, because that lap may itself be wrong.
   private static let mostContradictions = 3
   /// The largest deviation of a sample's length from 1.
   private static let largestDeviation = 0.6
@@ -80,8 +81,8 @@ public struct MagneticOffsetRefiner: Sendable {
   private var samples: [SIMD3<Double>] = []
   private var beganAt: Double?
   private var lastLap: Lap?
-  /// The second of two laps that agree, while they wait for a later lap to confirm them. The count is that of later
-  /// laps that contradicted the two.
+  /// The second of two laps that agree, until a later lap confirms them, and the number of later laps that have
+  /// contradicted them.
   private var agreed: (lap: Lap, contradictionCount: Int)?
 
   /// - Parameter calibration: the stored calibration; the result is `nil` for a magnetometer that was never calibrated

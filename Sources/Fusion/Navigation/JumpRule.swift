@@ -1,8 +1,8 @@
 /// Judges fixes that contradict the inertial sensors, and decides which of the two is wrong.
 ///
 /// - A fix after a pause has not jumped: the receiver has found its satellites again, for example after a tunnel, and
-///   the inertial solution has drifted in the meantime. The fix is accepted immediately, unless it is further away than
-///   anyone could have driven.
+///   the inertial solution has drifted in the meantime. The fix is accepted immediately, unless no vehicle could have
+///   driven that far during the pause.
 /// - A fix that suddenly moves away, while the inertial sensors measure no such motion, has jumped. Reflections cause
 ///   this, and so does spoofing. The receiver is then ignored until it returns, or until the inertial solution is too
 ///   uncertain to contradict it.

@@ -8,7 +8,7 @@ extension NavigationFilter {
     public var isVehicle = false
     /// The time between inertial samples in seconds.
     public var interval = 0.01
-    /// The shortest interval, in seconds, of all sensors that may take over.
+    /// The shortest interval between samples, in seconds, of all inertial sensors that may be used in turn.
     public var shortestInterval: Double?
     /// The time between samples with a magnetic field in seconds; `nil` if every sample has one.
     public var magneticInterval: Double?

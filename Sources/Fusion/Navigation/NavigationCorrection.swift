@@ -2,7 +2,8 @@
 /// restart the solution.
 extension NavigationFilter {
   private static let refusal = 100.0
-  /// After fixes that have not jumped have been refused for this many seconds, the solution restarts from the fix.
+  /// If all fixes are refused for this many seconds although none has jumped, the solution restarts from the latest
+  /// fix.
   private static let patience = JumpRule.patience
   /// If a restart follows the previous one within this number of seconds, the heading counts as wrong.
   private static let restartPause = 60.0
@@ -98,8 +99,9 @@ extension NavigationFilter {
   }
 
   /// Restarts the position from the fix after all fixes were refused for too long. If a second restart is needed soon
-  /// after the first, the heading must be wrong. A wrong heading that the receiver states again turns the solution back
-  /// after a restart. The limit for the time between the two restarts is then longer.
+  /// after the first, the heading must be wrong. A receiver that states a wrong heading states it again after the
+  /// restart, which turns the solution back to this heading. The limit for the time between the two restarts is then
+  /// longer.
   private mutating func restart(_ fix: GNSSMeasurement) {
     let isStated = hasStatedHeading(at: fix.time)
     let pause = isStated ? NavigationFilter.statedRestartPause : NavigationFilter.restartPause

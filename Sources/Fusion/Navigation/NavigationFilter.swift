@@ -87,8 +87,8 @@ public struct NavigationFilter: Sendable {
 
   /// Whether the last fix repeated the previous one bit for bit while the solution moved.
   public var isRepetition: Bool { jumps.isRepetition }
-  /// When the inertial sensors began to contradict the fixes, so that these are refused, and how far the fixes are off
-  /// in metres.
+  /// When the inertial sensors began to contradict the fixes, and the distance of the fixes from the solution in
+  /// metres. Such fixes are refused.
   public var contradiction: (since: Double, metres: Double)? {
     @inline(__always) get { jumps.contradiction.map { ($0.since, $0.metres) } }
   }
