@@ -3,8 +3,9 @@ import CLinux
 /// The place of a lock in the order in which a thread takes nested locks (CONTRIBUTING, "Locks").
 ///
 /// In debug builds, taking a lock with a rank stops the process if the thread already holds a lock of the same or a
-/// later rank. Otherwise two threads that take two locks in opposite orders could block each other, which a test rarely
-/// hits. A release build neither stores nor checks ranks. Locks without a rank are not checked.
+/// later rank. Two threads that take two locks in opposite orders can block each other. A test rarely hits the moment
+/// at which they do, but a lock out of order stops the process each time. A release build neither stores nor checks
+/// ranks. Locks without a rank are not checked.
 ///
 /// ```swift
 /// extension LockRank {

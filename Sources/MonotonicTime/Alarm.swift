@@ -60,11 +60,11 @@ public final class Alarm: Sendable {
     if isTooLate { scheduled.cancel() }
   }
 
-  /// Cancels the pending action. After this returns, no action begins, not even that of a `set` which is still at work
-  /// on another thread, until a later `set`.
+  /// Cancels the pending action. After this returns, no action begins until the alarm is set again. A `set` that is
+  /// still running on another thread does not begin its action either.
   ///
-  /// An action that has begun goes on, and may outlast this call. An action that must not do so checks its own state
-  /// under its own lock. The action itself may make this call.
+  /// An action that has begun goes on, and may still be running when this returns. An action that must not do so checks
+  /// its own state under its own lock. The action itself may call `cancel`.
   public func cancel() {
     let action = state.withLock { state in
       state.setting += 1

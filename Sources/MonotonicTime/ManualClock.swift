@@ -83,7 +83,7 @@ public final class ManualClock: MonotonicTimeSource {
         if isReached { continuation.resume() }
       }
     } onCancel: {
-      // The clock of a test has no other tasks.
+      // Only the tasks of one test wait here, so all of them are resumed.
       let observers = state.withLock { state in
         defer { state.observers = [] }
         return state.observers

@@ -57,8 +57,8 @@ struct SuspendDetector: Sendable {
   /// duration.
   static let shortest: Int64 = 100_000_000
 
-  /// An upper bound of the time, in nanoseconds, for which the machine had been suspended by the last report, or by the
-  /// start if there was no report.
+  /// An upper bound of the machine's total suspended time at the last report, in nanoseconds. Before the first report,
+  /// it is the total at the start.
   private var most: Int64
 
   init(before: Int64, boottime: Int64) { most = boottime - before }

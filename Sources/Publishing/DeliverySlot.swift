@@ -61,7 +61,8 @@ final class DeliveringRole: Sendable {
 ///
 /// One thread of a circle always detects it. Threads enter here one after the other, each after it has taken its roles,
 /// and remain until after they have been woken. So the last one to enter finds the entries of all the others and, for
-/// each awaited role, its holder. A holder that changes in the meantime belongs to a thread that is not waiting.
+/// each awaited role, its holder. If a role changes its holder in the meantime, its previous holder was not waiting, so
+/// no circle leads through this role.
 enum WaitGraph {
   // Process-wide, because a circle may span any number of broadcasts.
   private static let waits = Guarded<[UInt: DeliveringRole]>([:], rank: .waitGraph)

@@ -45,8 +45,8 @@ public struct Holder: Sendable {
     (self.id, self.label, self.payer, self.purpose) = (id, label, payer, purpose)
   }
 
-  /// A part of the program that keeps a source running, for example until clients have reconnected. It is not charged;
-  /// the previous payers are.
+  /// A part of the program that keeps a source running, for example until clients have reconnected. It is not charged:
+  /// the previous payers remain charged.
   public static func standIn(_ label: String) -> Holder {
     Holder(label: label, id: HolderID(named: label), payer: nil, purpose: .internal)
   }

@@ -220,8 +220,8 @@ struct LifecycleMachine: Sendable {
     if state == .starting { state = .running }
   }
 
-  /// Handles a source that has left its scope. If it was not told to stop, hung, or will not start again, its
-  /// subscribers are completed and no longer count.
+  /// Handles a source that has left its scope. The subscribers are completed, and no longer count, in three cases: the
+  /// source ended without being told to stop, it hung, or it will never start again.
   mutating func ended(
     _ now: MonotonicInstant, offEnd: OffEnd = { $0 }
   ) -> (endedByItself: Bool, isOverForAll: Bool, effect: Effect) {

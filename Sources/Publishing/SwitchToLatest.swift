@@ -7,10 +7,10 @@ extension Publisher where Failure == Never {
   /// let rate = settings.switchToLatest(by: \.rateHz) { clock.ticks(rateHz: $0.rateHz) }
   /// ```
   ///
-  /// The other publisher is replaced only when `key` changes. The new one is subscribed to before the old one is left,
-  /// so that an upstream that both need keeps running. No value of the old one follows a value of the new one. If this
-  /// publisher is a `Property`, `subscribe` returns only after the first one is subscribed to. Finishes when this
-  /// publisher and then the last other one have finished.
+  /// The other publisher is replaced only when `key` changes. The subscription to the new one begins before the
+  /// subscription to the old one ends, so that an upstream that both need keeps running. No value of the old one
+  /// follows a value of the new one. If this publisher is a `Property`, the first other publisher has its subscription
+  /// when `subscribe` returns. Finishes when both this publisher and the last other publisher have finished.
   public func switchToLatest<Key: Equatable & Sendable, NewOutput: Sendable>(
     by key: @escaping @Sendable (Output) -> Key,
     _ choose: @escaping @Sendable (Output) -> any Publisher<NewOutput, Never>
