@@ -26,8 +26,9 @@ enum { usual_seconds = 30 };
 // A modem may need seconds to switch its receiver on.
 static const uint64_t call_limit_us = 10 * 1000000;
 
-// Held while a receiver is being switched on, or made safe. The hub waits only a few seconds until its devices are safe.
-// A slow modem may take longer, and must not be switched off when a client needs it already.
+// Held while a receiver is being switched on, or made safe. The hub does not wait longer than a few seconds for its
+// devices to become safe. A slow modem may take longer. Without this lock, it could then be switched off after a client
+// has switched it on.
 static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 
 struct csystemd_modem {
@@ -44,9 +45,9 @@ struct csystemd_modem {
   int claim;
 };
 
-// Takes a modem's name among the hubs of the machine, which has the identity of the bus. The kernel releases it however
-// a hub ends. Any user may take the name, and keep a hub from switching off what it has left on, so
-// `csystemd_modem_make_safe` reports that.
+// Reserves a modem for this hub among the hubs of the machine, by binding a socket to a name made of the identity of
+// the bus and the modem's path. The kernel releases the name however the hub ends. A program of any user can bind the
+// name, and so keep a hub from switching off a receiver that was left on. `csystemd_modem_make_safe` reports that.
 //
 // Returns a socket, or a negative errno.
 static int claim(sd_bus *bus, const char *path) {
@@ -233,8 +234,9 @@ static int set_seconds(csystemd_modem *modem, uint32_t seconds, sd_bus_error *er
     modem->bus, destination, modem->path, location, "SetGpsRefreshRate", error, NULL, "u", seconds);
 }
 
-// Restores what another program may rely on. It may have changed the sources in the meantime. If the receiver cannot be
-// switched off, the interval stays 0, so that the hub does it the next time.
+// Switches the receiver off, and restores the settings that another program may rely on. Such a program may have
+// changed the sources in the meantime, so they are read again. If the receiver cannot be switched off, the interval
+// stays 0, so that the next hub recognizes the receiver and switches it off.
 static int switch_off(csystemd_modem *modem, sd_bus_error *error) {
   uint32_t enabled = 0;
   int result = get(modem, "Enabled", 'u', &enabled, error);
@@ -256,7 +258,7 @@ static int is_geoclue_running(csystemd_modem *modem) {
   return result >= 0 && is_running;
 }
 
-// Finds the modem, and what ModemManager has set.
+// Finds the modem, and reads its present settings from ModemManager.
 //
 // Returns a negative errno, or whether a hub that was killed has left the receiver on. Only such a hub, and GeoClue,
 // leave the interval at 0 without a claim.
@@ -363,7 +365,8 @@ int csystemd_modem_make_safe(int number, char *problem, size_t size) {
   uint32_t enabled = 0;
   pthread_mutex_lock(&switching);
   int result = look_up(modem, number, &enabled, &error);
-  // The receiver has the hub's mark, and another program has the modem's name: another hub, or one that keeps it on.
+  // The receiver has the mark of a hub (the interval 0), and another program has the modem's name. That program is
+  // another hub, or one that keeps hubs from switching the receiver off.
   if (!result && modem->old_seconds == 0 && (enabled & source_gps_nmea) && modem->claim < 0) {
     result = modem->claim == -EADDRINUSE ? -EBUSY : modem->claim;
   }

@@ -133,7 +133,7 @@ int csystemd_logged_in(char *name, size_t size) {
       if (sd_session_get_uid(sessions[i], &user) >= 0) getpwuid_r(user, &entry, text, sizeof text, &known);
       snprintf(name, size, "%s", known ? known->pw_name : "a user");
     }
-    // A user counts more than a session that cannot be read.
+    // If a user is found, an error in reading another session does not matter.
     if (is_user) result = is_user;
     free(sessions[i]);
   }

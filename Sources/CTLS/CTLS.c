@@ -86,8 +86,8 @@ static struct {
 } library;
 
 static bool load(void) {
-  // The library stays open, because its functions may be called as long as the program runs. libssl brings libcrypto,
-  // where dlsym(3) finds the functions that are not its own.
+  // The library stays open, because its functions may be called as long as the program runs. libssl loads libcrypto
+  // too, where dlsym(3) finds the functions that libssl itself does not have.
 #define NAME(name, result, arguments) #name "\0"
   if (!clinux_load_functions("libssl.so.3", FUNCTIONS(NAME), &library)) return false;
   // The library's exit handler would free what a thread with a connection still uses.

@@ -73,8 +73,8 @@ typedef struct csystemd_modem csystemd_modem;
 int csystemd_modem_open(csystemd_modem **modem, int number, char *problem, size_t size);
 
 /// Switches the receiver of a modem off if a hub that was killed has left it on, and neither another hub nor another
-/// program uses it. Waits for the answers, and returns as `csystemd_modem_open`, or -EBUSY if another program, such as
-/// another hub, has the modem's name among hubs.
+/// program uses it. Waits for the answers. Returns the same values as `csystemd_modem_open`, and -EBUSY if another
+/// program, such as another hub, has reserved the modem.
 int csystemd_modem_make_safe(int number, char *problem, size_t size);
 
 /// Returns the descriptor of the connection, which is readable when something arrives.
