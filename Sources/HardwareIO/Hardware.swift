@@ -6,7 +6,8 @@ public protocol Hardware: Sendable {
   /// Throws if a serial port could not be opened now, for example because permission is missing or another program uses
   /// the port. The port stays unchanged.
   func checkSerialPort(_ name: String) throws(HardwareError)
-  /// Switches a receiver off that needs no supply line and no command for that, if a hub that was killed has left it on.
+  /// Switches a receiver off that a killed hub has left on. Only the receivers of modems need this call. Other
+  /// receivers are switched off by their supply line, by a command, or by the kernel.
   func makeSafe(serialPort name: String) throws(HardwareError)
   func gpioOutput(_ name: GPIOLineName, activeLow: Bool) throws(HardwareError) -> any GPIOOutput
   /// - Parameter falling: whether to report falling edges instead of rising ones

@@ -54,8 +54,8 @@ public struct MCAPRepair: Equatable, Sendable {
     let scan = try DataSectionScan(
       own, trust: isRecycled ? .chunksInOrder : .wholeRecordsBefore(zeros: zeros), limit: limit,
       leavingOut: own.damaged)
-    // After a header that was cut, there is no more data. Here more data follows, so the damage is of another kind, and
-    // discarding the rest would not repair it.
+    // A file that was cut within its header has no data after that. This file has more data, so its header is damaged
+    // in another way, and discarding the rest would not repair it.
     if let damage = scan.damage, scan.header == nil, zeros > MCAPRepair.largestHeaderByteCount { throw damage }
 
     var summary = scan.summary

@@ -24,7 +24,8 @@ struct SealedSource<Base: MCAPSource>: MCAPSource {
     try base.read(at: offset, into: buffer)
   }
 
-  /// The damaged pieces, each from the preceding seal to its own. Each has room for the header of a record.
+  /// The damaged pieces. Each extends from the end of one seal to the start of the next one, and is long enough for the
+  /// header of a record.
   var damaged: [Range<UInt64>] { seals?.damaged ?? [] }
 
   /// The state up to the last seal; `nil` if the header is not followed by a seal.

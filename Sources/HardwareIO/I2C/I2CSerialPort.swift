@@ -91,7 +91,7 @@ public final class I2CSerialPort: SerialPort {
   public func setSpeed(_ speed: BaudRate) {}
   public func expectReports(every period: Duration?) { state.withLock { $0.pollRate.period = period } }
   public var errorCount: Int { state.withLock { $0.errorCount } }
-  /// A transaction ends when the receiver has taken its bytes.
+  /// Always 0, because a transaction ends only when the receiver has taken its bytes.
   public var unsentCount: Int { 0 }
 
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int {

@@ -3,7 +3,7 @@ import MonotonicTime
 /// Decides when to ask a receiver on an I2C bus whether bytes wait in it, because it cannot signal that.
 ///
 /// The receiver reports in bursts. Close to the expected start of the next burst the questions are frequent, so that
-/// the arrival of its first byte is known to a few milliseconds. In the meantime they are rare.
+/// the arrival of its first byte is known to a few milliseconds. Between two bursts they are rare.
 struct ReceiverPollRate: Equatable, Sendable {
   /// The interval while the period of the bursts is unknown.
   static let usual = Duration.milliseconds(20)
