@@ -18,7 +18,8 @@ struct SimulatedRehearsal: CalibrationRehearsal {
 }
 
 extension CalibrationKind {
-  /// The requested motion of the simulated board; `nil` if its vehicle already moves in this way.
+  /// The motion of the simulated board that this calibration needs; `nil` if the simulated vehicle already moves in
+  /// that way.
   var practice: Practice? {
     switch self {
     case .gyro: .lies

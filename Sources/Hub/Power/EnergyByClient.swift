@@ -75,7 +75,7 @@ public struct EnergyByClient: Equatable, Sendable {
   public static let standby = "(standby)"
   /// The payer that stands for all payers beyond the limit.
   public static let others = "(others)"
-  /// The maximum number of payers, in addition to the names in brackets.
+  /// The maximum number of payers. The payers with names in brackets do not count.
   static let limit = 12
 
   /// The energy per client, in the order of the clients' arrival.

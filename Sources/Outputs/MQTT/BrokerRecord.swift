@@ -77,7 +77,7 @@ struct BrokerFields {
 struct BrokerRecords {
   private static let lengthByteCount = 4
 
-  /// The longest record, without its length.
+  /// The largest permitted size of a record in bytes, without its length field.
   private let byteLimit: Int
   private var waiting: [UInt8] = []
 

@@ -18,7 +18,7 @@ final class MQTTLoop {
   private static let farewell = Duration.milliseconds(400)
   /// How long the process may take to connect. With a slow name server or a silent network, this can take minutes.
   private static let arrival = Duration.seconds(600)
-  /// How long the process may take to report about a message; it gives the broker 20 s.
+  /// The longest wait for the process to report about a message. The process itself waits up to 20 s for the broker.
   private static let patience = Duration.seconds(40)
   /// A reason code of MQTT 5 (3.4.2.1): the broker has the message, and the topic has no subscribers.
   private static let noSubscribers: UInt32 = 0x10
