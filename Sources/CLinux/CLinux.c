@@ -50,14 +50,14 @@ int clinux_limit_memory(uint64_t bytes) {
   return setrlimit(RLIMIT_DATA, &limit);
 }
 
-/// Becomes the program. Runs in the child, which shares the memory of its parent until it runs the program, so this
-/// calls only the kernel. Reports an error number and ends if the program cannot be run.
+/// Replaces the child process by the program. Until then the child shares the memory of its parent, so this function
+/// makes only system calls. If the program cannot be run, the child reports an error number and ends.
 static _Noreturn void become_limited(
     char *const arguments[], char *const variables[], int input, int output, uint64_t bytes, int report) {
   struct sigaction usual = {.sa_handler = SIG_DFL};
   for (int number = 1; number < NSIG; number++) sigaction(number, &usual, NULL);
   struct rlimit none = {.rlim_cur = 0, .rlim_max = 0}, limit = {.rlim_cur = bytes, .rlim_max = bytes};
-  // This fails if the limit of this process is lower, and the program then has that limit.
+  // This call fails if this process already has a lower limit. The program then has the lower limit.
   setrlimit(RLIMIT_DATA, &limit);
   setrlimit(RLIMIT_CORE, &none);
   // Linux before 5.11 cannot mark a range of descriptors.

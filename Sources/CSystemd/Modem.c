@@ -87,9 +87,9 @@ static int is_list(const char *line, size_t length) {
   return is_type(line, length, "GSA") || is_type(line, length, "GSV");
 }
 
-// Takes a report. It has the last sentences of each type, and only the new ones are passed on. The lists of satellites
-// have no time and may stay the same, so they are passed on once for each new RMC. A receiver without a time repeats its
-// RMC, and then the lists are passed on when they change.
+// Takes a report, which has the last sentences of each type, and keeps only the new sentences for the caller. The lists
+// of satellites have no time and may stay the same, so they are kept once for each new RMC. A receiver without a time
+// repeats its RMC, and the lists are then kept whenever they change.
 static int take(csystemd_modem *modem, const char *text) {
   int is_epoch = 0, has_time = 0, has_new_list = 0;
   for (const char *line = text; *line; line += strspn(line, "\r\n")) {

@@ -139,7 +139,7 @@ static enum ctls_fault fault_of(int error) {
   }
 }
 
-/// Keeps the first fault of a certificate. It changes no verdict.
+/// Keeps the first fault of a certificate, and leaves the library's verdict unchanged.
 static int verify(int is_valid, X509_STORE_CTX *store) {
   if (is_valid) return is_valid;
   SSL *connection = library.X509_STORE_CTX_get_ex_data(store, library.SSL_get_ex_data_X509_STORE_CTX_idx());

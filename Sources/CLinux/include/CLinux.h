@@ -133,8 +133,9 @@ int clinux_accept(int listener);
 /// negative errno.
 int clinux_reserve(int fd, int64_t offset, int64_t count);
 
-/// Flags added to the number of a signal: the kernel itself sent it, as when a terminal hangs up; or the leader of the
-/// session sent it, which is the shell.
+/// Flags that are added to the number of a signal. The first one means that the kernel itself sent the signal, for
+/// example because a terminal has hung up. The second one means that the leader of the session sent it, which is the
+/// shell.
 enum { CLINUX_FROM_KERNEL = 0x80, CLINUX_FROM_SESSION_LEADER = 0x40 };
 
 /// Makes SIGHUP, SIGINT and SIGTERM write their number and flags as a byte to a pipe, instead of ending the process.
