@@ -16,11 +16,12 @@ struct BarometricHeight: Sendable {
   private static let smoothingTime = 0.5
   /// A barometer that has been silent for this many seconds provides no height.
   private static let lifetime = 5.0
-  /// This number of consecutive, consistent fixes is accepted, even if it contradicts the previous estimate.
+  /// Fixes that contradict the estimate are accepted once this number of consecutive fixes agree with each other.
   private static let quorum = 5
   /// The 99.9 % quantile of chi-square with one degree of freedom.
   private static let gate = 10.83
-  /// Between two measurements the height may change by this, in metres, plus the time between them at `fastestClimb`.
+  /// The height may change between two measurements by this many metres, plus `fastestClimb` times the time between
+  /// them.
   private static let leastStep = 3.0
   /// The highest plausible climb, in metres per second.
   private static let fastestClimb = 25.0

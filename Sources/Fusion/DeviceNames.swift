@@ -20,7 +20,7 @@ public final class DeviceNames: Sendable {
     Int(set.rawValue) < texts.count ? texts[Int(set.rawValue)] : DeviceNames.text(set, ids)
   }
 
-  /// The set of the same names in the numbering of another board, without the devices that it does not have.
+  /// The same devices in the numbering of another board. Devices that the other board does not have are left out.
   public func set(_ set: DeviceSet, in other: DeviceNames) -> DeviceSet {
     if self === other { return set }
     return ids.indices.reduce(into: DeviceSet()) { result, index in

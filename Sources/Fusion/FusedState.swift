@@ -14,7 +14,7 @@ public struct Dated<Value: Sendable>: Sendable {
     self.source = source
   }
 
-  /// The same value for a state with other names.
+  /// The same value, with its source in the numbering of other device names.
   ///
   /// - Parameter before: the names that `source` refers to
   public func named(in names: DeviceNames, from before: DeviceNames) -> Dated {

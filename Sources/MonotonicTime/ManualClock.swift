@@ -71,7 +71,8 @@ public final class ManualClock: MonotonicTimeSource {
     }
   }
 
-  /// Returns once at least `count` actions wait for their time, or the task is cancelled, as by a test's time limit.
+  /// Returns once at least `count` actions wait for their time, or once the task is cancelled, for example by a test's
+  /// time limit.
   public func sleepers(_ count: Int) async {
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in

@@ -54,8 +54,8 @@ extension MonotonicTimeSource {
   }
 }
 
-/// Connects a scheduled action to a waiting task. Resumes the task exactly once, with whether the deadline has been
-/// reached.
+/// Connects a scheduled action to a waiting task. Resumes the task exactly once, and tells it whether the deadline has
+/// been reached.
 private final class Sleeper: Sendable {
   private struct State {
     var continuation: UnsafeContinuation<Bool, Never>?

@@ -20,9 +20,11 @@ struct HardIronEstimator: Sendable {
   private static let forgettingWander = 10.0
   private static let windowDuration = 0.035
   private static let evidenceTimeConstant = 5.0
-  /// The hard iron is used once the squared innovations with it are below this share of those without it.
+  /// The hard iron is used once the squared innovations with it are below this share of the squared innovations without
+  /// it.
   private static let acceptanceRatio = 0.3
-  /// The hard iron is dropped once the share is above this.
+  /// The hard iron is dropped once the squared innovations with it are above this share of the squared innovations
+  /// without it.
   private static let rejectionRatio = 0.6
   private static let smallestHardIron = 4.0
   /// An estimate with a larger sigma is not used, because it could turn the heading the wrong way.

@@ -4,10 +4,10 @@ import Glibc
 ///
 /// The length of the corrected field must be the same in all directions of the board. If it is not, the offset is
 /// wrong. Each time the field has gone around once (a lap), a sphere is fitted to it. A result needs two consecutive
-/// laps that agree: the offset from each lap must explain the other lap better than the stored offset. A third lap must
-/// agree with them after a pause. All laps around one place, such as the ramp of a car park, have the same iron on the
-/// same side, and would agree in any case. Therefore noise, iron near the road or the parking place, or a place with
-/// another field strength do not change the offset.
+/// laps that agree: the offset from each lap must explain the other lap better than the stored offset. After a pause, a
+/// third lap must agree with them. Without the pause, all laps may be around one place, such as the ramp of a car park.
+/// They would agree even if the stored offset is correct, because the same iron is on the same side. With these rules,
+/// noise, iron near the road or the parking place, or a place with another field strength do not change the offset.
 ///
 /// A vehicle turns only about the vertical, which shows nothing about the vertical part of the offset. That part stays
 /// as stored: the fit begins at the stored offset, and moves it only as far as the measurements demand.
