@@ -29,7 +29,8 @@ extension Hub {
     return machine.switchedRails.filter { rail in !devices.contains { $0.rail === rail } }
   }
 
-  /// The supplies that could not be switched off, in words, also those of devices that have left the board file.
+  /// A message for each supply that could not be switched off, including the supplies of devices that have left the
+  /// board file.
   public var switchProblems: [String] {
     registry.value.switchProblems
       + unusedRails.compactMap { rail in

@@ -119,7 +119,7 @@ struct BMP280Standby {
   ]
 
   let hertz: Double
-  /// The bits of the configuration, without a filter.
+  /// The value of the configuration register, with the chip's filter off.
   let bits: UInt8
 
   init(nearest requested: Double) {

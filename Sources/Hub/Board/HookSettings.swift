@@ -6,13 +6,13 @@ public enum HookEvent: String, CaseIterable, Codable, Sendable {
   case blind
   /// A measured supply is low, or is no longer low.
   case supply
-  /// The board shuts down because its battery is empty, or is on again.
+  /// The board shuts down because its battery is empty, or has started again.
   case shutdown
   /// The board is about to sleep, or is awake again.
   case sleep
-  /// A receiver reports jamming, or its end.
+  /// A receiver reports jamming, or no longer does.
   case jamming
-  /// A receiver reports spoofed signals, or their end.
+  /// A receiver reports spoofed signals, or no longer does.
   case spoofing
   /// A supply could not be switched off, or has finally been switched off.
   case line

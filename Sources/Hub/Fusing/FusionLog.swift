@@ -42,7 +42,7 @@ public final class FusionLog: Sendable {
     var observers: [Observer] = []
     /// The last value of each part from before this run.
     var remembered: FusedState?
-    /// The UTC time that a receiver reported most recently, also a receiver of an earlier board.
+    /// The UTC time that a receiver reported most recently. The receiver may belong to an earlier board.
     var statedTime: FusionKnowledge.StatedTime?
 
     init(_ board: Board, monitors: [DeviceMonitor], at instant: MonotonicInstant) {

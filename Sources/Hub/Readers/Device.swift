@@ -6,7 +6,7 @@ import Publishing
 public protocol Device: AnyObject, Sendable {
   /// The device's monitor, which records its power state, its holders and its energy.
   var monitor: DeviceMonitor { get }
-  /// Whether the device has subscribers, also between two attempts of its reader.
+  /// Whether the device has subscribers. They also count between two attempts of its reader.
   var isHeld: Bool { get }
   /// Keeps the device awake without sending values.
   var powerLease: Deferred<Void, Never> { get }

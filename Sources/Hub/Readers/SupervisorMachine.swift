@@ -19,7 +19,7 @@ struct SupervisorMachine: Sendable {
     let patience: Duration
     /// The step count at the last check.
     var stepCount: UInt64
-    /// The time since which the thread has been at its present place.
+    /// When a check last saw progress. If the thread is stuck, when a check found that it is.
     var since: MonotonicInstant
     var isStuck = false
   }

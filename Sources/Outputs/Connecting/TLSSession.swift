@@ -4,7 +4,7 @@ import Hub
 import Recording
 
 /// The hub's side of TLS on one connection to a server, over libssl (`CTLS`), for use on one thread. It has no socket:
-/// `ServerConnection` moves the encrypted bytes, so every wait has a limit and ends with a stop request.
+/// `ServerConnection` moves the encrypted bytes, so every wait has a limit, and a stop request ends it.
 ///
 /// libssl is loaded for the first connection with TLS. It checks the certificate against the host's name and
 /// the system's authorities, or those of `caFile`.

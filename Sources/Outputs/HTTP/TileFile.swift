@@ -25,7 +25,7 @@ struct TileFile: Sendable {
   struct Piece: Sendable {
     /// The first bytes of the range.
     var bytes: [UInt8]
-    /// The range of the whole answer.
+    /// The range that the client receives, of which `bytes` is the beginning.
     var range: Range<UInt64>
     var size: UInt64
     var tag: String
