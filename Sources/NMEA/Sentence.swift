@@ -36,6 +36,8 @@ public struct Sentence: Equatable, Sendable {
     case pashr(PASHR)
     case psti(PSTI)
     case pubx(PUBX)
+    case quectelAttitude(QuectelAttitude)
+    case quectelErrorEstimate(QuectelErrorEstimate)
     case sirfErrorEstimate(SiRFErrorEstimate)
   }
 
@@ -151,6 +153,10 @@ extension Sentence.Content {
       self = .psti(value)
     } else if address.spells("PSRFEPE"), let value = SiRFErrorEstimate(&fields) {
       self = .sirfErrorEstimate(value)
+    } else if address.spells("PQTMEPE"), let value = QuectelErrorEstimate(&fields) {
+      self = .quectelErrorEstimate(value)
+    } else if address.spells("PQTMTAR"), let value = QuectelAttitude(&fields) {
+      self = .quectelAttitude(value)
     } else if address.spells("STI"), let value = STI(&fields) {
       self = .sti(value)
     } else {
@@ -164,6 +170,7 @@ extension Sentence {
   enum Kind: UInt8, Sendable {
     case bwc, depth, dtm, gbs, gga, gll, gns, grs, gsa, gst, gsv, heading, mtw, rmc, rot, sti, txt, vtg, wind, xdr, zda
     case airohaJamming, garminAltitude, garminErrorEstimate, garminFix, garminVelocity, mediaTekAcknowledgement
+    case quectelAttitude, quectelErrorEstimate
     case ksxt, uniHeading, pashr, pstiFix, pstiBaseline, pstiAttitude, pstiStatistics, pubx, sirfErrorEstimate
   }
 
@@ -207,6 +214,8 @@ extension Sentence {
       case .statistics: .pstiStatistics
       }
     case .pubx: .pubx
+    case .quectelAttitude: .quectelAttitude
+    case .quectelErrorEstimate: .quectelErrorEstimate
     case .sirfErrorEstimate: .sirfErrorEstimate
     }
   }

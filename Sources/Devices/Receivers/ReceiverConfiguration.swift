@@ -47,8 +47,10 @@ public struct ReceiverConfiguration: Sendable {
     return SleepLimit(duration: .milliseconds(Int64(UbloxReceiver.longestSleepMilliseconds)), isWakeable: true)
   }
 
-  /// The speeds in the board file, which are tried first.
-  var likelySpeeds: [BaudRate] { [speed, settings.speed].compactMap { $0 }.unique }
+  /// The speeds that are tried first: those in the board file, and Quectel's factory speed, which is rare among others.
+  var likelySpeeds: [BaudRate] {
+    [speed, settings.speed, driver == .quectel ? .b460800 : nil].compactMap { $0 }.unique
+  }
 
   /// The bytes that wake the receiver from any of its sleep modes.
   var wakingBytes: [UInt8] {

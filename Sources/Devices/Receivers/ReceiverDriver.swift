@@ -11,6 +11,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   case ublox
   case mediatek
   case airoha
+  case quectel
   case casic
 
   /// Whether commands are sent to the receiver.
@@ -22,6 +23,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     switch self {
     case .auto, .ublox, .mediatek, .casic: true
     case .nmea, .airoha: false
+    case .quectel: false
     }
   }
 
@@ -32,6 +34,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   public func sleeps(isSwitched: Bool) -> [ReceiverSleep] {
     switch self {
     case .nmea: []
+    case .quectel: []
     case .auto: [.backup, .standby, .stop]
     case .ublox: [.backup, .stop]
     case .mediatek, .airoha: isSwitched ? [.standby, .backup] : [.standby]
@@ -46,6 +49,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     case .auto, .ublox: []
     case .mediatek: [.dynamicModel, .messages, .saves, .restores]
     case .airoha, .casic: [.powerMode, .messages, .restores]
+    case .quectel: [.powerMode, .restores]
     }
   }
 
@@ -57,6 +61,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     case .ublox: try UbloxReceiver.identify(channel, tries: tries)
     case .mediatek: try MediaTekReceiver.identify(channel, tries: tries)
     case .airoha: try AirohaReceiver.identify(channel, tries: tries)
+    case .quectel: try QuectelReceiver.identify(channel, tries: tries)
     case .casic: try CASICReceiver.identify(channel, tries: tries)
     }
   }
@@ -66,6 +71,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   func wakingBytes(from sleep: ReceiverSleep) -> [UInt8] {
     switch self {
     case .nmea, .casic: []
+    case .quectel: []
     case .auto, .ublox: sleep == .stop ? UBXMessage.reset(.start).bytes : UBXMessage.wakingBytes
     case .mediatek: sleep == .standby ? MediaTekReceiver.wakingBytes : []
     case .airoha: sleep == .standby ? AirohaReceiver.wakingBytes : []
@@ -79,7 +85,8 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   /// receivers ignore unknown sentences.
   private static func identifyAny(_ channel: CommandChannel) throws(HardwareError) -> (any CommandedReceiver)? {
     let heard = try channel.protocolHeard(within: .milliseconds(1200))
-    let others: [ReceiverDriver] = [.casic, .airoha, .mediatek, .ublox]
+    // Modules that answer in Airoha's protocol answer some commands of Quectel's as well, so Airoha comes first.
+    let others: [ReceiverDriver] = [.casic, .airoha, .quectel, .mediatek, .ublox]
     for driver in [heard].compactMap({ $0 }) + others.filter({ $0 != heard }) {
       if let receiver = try driver.identify(channel, tries: driver == heard ? 2 : 1) { return receiver }
       if channel.isStopped { return nil }
@@ -99,7 +106,11 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     case .sentence(let raw):
       let text = String(decoding: raw.bytes, as: UTF8.self)
       if text.hasPrefix("$PUBX") || text.contains("u-blox") { return .ublox }
-      if text.hasPrefix("$PAIR") || text.hasPrefix("$PQTM") { return .airoha }
+      if text.hasPrefix("$PAIR") { return .airoha }
+      // Quectel's modules with Airoha's chip send PQTM sentences as well.
+      if text.hasPrefix("$PQTMVER"), text.split(separator: ",").contains(where: { QuectelReceiver.isOf($0) }) {
+        return .quectel
+      }
       if text.hasPrefix("$PMTK") { return .mediatek }
       if text.contains("TXT,01,01,02,") && [",SW=", ",HW=", ",IC=", ",MO="].contains(where: text.contains) {
         return .casic

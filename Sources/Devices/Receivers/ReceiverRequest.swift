@@ -75,10 +75,12 @@ struct SentenceRequest: ReceiverRequest {
 }
 
 extension SentenceRequest {
-  /// A request for a value. The answer is a sentence with the address `address`.
+  /// A request for a value. The answer is a sentence with the address `address`. Quectel's receivers answer unknown
+  /// commands with the command's address and `ERROR`.
   static func question(_ body: String, answeredBy address: String) -> SentenceRequest {
     SentenceRequest(body) { fields in
       guard let first = fields.first, first == address, fields.count > 1 else { return .nothing }
+      if fields[1] == "ERROR" { return .answer(.refused) }
       return .answer(.answered(Array(fields.dropFirst().joined(separator: ",").utf8)))
     }
   }

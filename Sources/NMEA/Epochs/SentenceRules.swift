@@ -52,6 +52,9 @@ extension EpochAssembler {
     case .psti(let psti): return apply(psti, &update)
     case .pubx(let pubx): apply(pubx, &update)
     case .sirfErrorEstimate(let estimate): apply(estimate, &update)
+    case .quectelErrorEstimate(let estimate): apply(estimate, &update)
+    case .quectelAttitude(let quectel):
+      antennaHeading.note(quectel.headingDegrees, sigma: quectel.headingSigmaDegrees, at: beganAt)
     case .ksxt(let unicore): antennaHeading.note(unicore.headingDegrees, at: beganAt)
     case .uniHeading(let unicore):
       antennaHeading.note(unicore.headingDegrees, sigma: unicore.sigmaDegrees, at: beganAt)
@@ -318,6 +321,17 @@ extension EpochAssembler {
     update.values.longitudeErrorMetres = horizontal * 0.5.squareRoot() * scale
     update.values.verticalErrorMetres = vertical * scale
     update.values.sphericalErrorMetres = estimate.sphericalMetres.map { $0 * scale }
+  }
+
+  private func apply(_ estimate: QuectelErrorEstimate, _ update: inout FixUpdate) {
+    update.concernsFix = true
+    update.values.latitudeErrorMetres = estimate.northMetres
+    update.values.longitudeErrorMetres = estimate.eastMetres
+    update.values.horizontalErrorMetres = estimate.horizontalMetres
+    update.values.verticalErrorMetres = estimate.downMetres
+    update.values.sphericalErrorMetres = estimate.sphericalMetres
+    update.values.positionSigmas = SIMD3(
+      Float(estimate.northMetres), Float(estimate.eastMetres), Float(estimate.downMetres))
   }
 
   private mutating func apply(_ garmin: GarminFix, _ update: inout FixUpdate) {

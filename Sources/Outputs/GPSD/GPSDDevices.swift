@@ -121,13 +121,14 @@ struct GPSDActivity {
 
 extension ReceiverIdentity {
   /// The name of gpsd's own driver for such a receiver (`type_name` in the drivers of gpsd 3.25; CASIC since 3.26).
-  /// gpsd has no driver for Airoha.
+  /// gpsd has no driver for Airoha and Quectel.
   fileprivate var gpsdDriver: StaticString {
     switch driver {
     case .ublox: "u-blox"
     case .mediatek: "MTK-3301"
     case .casic: "CASIC"
     case .airoha, .auto, .nmea: "NMEA0183"
+    case .quectel: "NMEA0183"
     }
   }
 
@@ -137,6 +138,7 @@ extension ReceiverIdentity {
     switch driver {
     case .ublox, .casic: return "SW \(software)" + (hardware.map { ",HW \($0)" } ?? "")
     case .mediatek, .airoha, .auto, .nmea: return software
+    case .quectel: return software
     }
   }
 }

@@ -106,6 +106,15 @@ extension ReceiverCharacter {
       memory: 0.000_011),
     starts: seconds(cold: 26, warm: 20, hot: 1, aided: 5), hasFlash: true)
 
+  /// LG290P(03) hardware design, by SparkFun's documents. The current with the radio off is not stated; it is assumed to
+  /// be as large as with the radio on.
+  static let lg290P = ReceiverCharacter(
+    module: "LG290P", speed: 460_800,
+    currents: Currents(
+      searching: 0.091, tracking: 0.091, saving: 0.091, stopped: 0.091, standby: 0.000_012, backup: 0.000_012,
+      memory: 0.000_012),
+    starts: seconds(cold: 28, warm: 28, hot: 1.7, aided: 5), hasFlash: true)
+
   /// ATGM336H-5N user manual (AT6558).
   static let atgm336H = ReceiverCharacter(
     module: "ATGM336H", speed: 9600,

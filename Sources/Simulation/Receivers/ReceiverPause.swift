@@ -76,6 +76,7 @@ extension ReceiverPersonality {
     case .ublox6, .ublox7, .ublox8, .ublox9, .ublox10: .ublox
     case .mediatek: .mediatek
     case .airoha: .airoha
+    case .quectel: .quectel
     case .casic: .casic
     }
   }

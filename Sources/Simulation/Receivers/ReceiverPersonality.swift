@@ -7,6 +7,7 @@ public enum ReceiverPersonality: String, CaseIterable, Sendable {
   case ublox10 = "ublox-10"
   case mediatek
   case airoha
+  case quectel
   case casic
 
   /// The name of the port in board files.
@@ -38,6 +39,7 @@ public enum ReceiverPersonality: String, CaseIterable, Sendable {
     case .ublox10: .maxM10S
     case .mediatek: .l86
     case .airoha: .lc86G
+    case .quectel: .lg290P
     case .casic: .atgm336H
     }
   }
@@ -51,6 +53,7 @@ public enum ReceiverPersonality: String, CaseIterable, Sendable {
     case .ublox10: UBXProtocol(.ten, character)
     case .mediatek: MediaTekProtocol(character)
     case .airoha: AirohaProtocol(character)
+    case .quectel: QuectelProtocol(character)
     case .casic: CASICProtocol(character)
     }
   }
