@@ -55,6 +55,33 @@ struct CommandLogTests {
     }
   }
 
+  @Test func `each answer to a PQTM command is recognised`() {
+    let answers = sentences("quectel_nmea_response.log").filter { $0.hasPrefix("$PQTM") }
+    let bodies = answers.map { String($0.dropFirst().prefix { $0 != "*" }) }
+    for (answer, body) in zip(answers, bodies) {
+      let fields = body.split(separator: ",", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+      guard fields.count > 1, ["OK", "ERROR"].contains(fields[1]) else { continue }
+      let expected: ReceiverAnswer =
+        fields[1] == "ERROR" ? .refused : fields.count == 2 ? .accepted : .answered(Array(fields[2].utf8))
+      #expect(self.answer(to: QuectelReceiver.request(fields[0]), in: [answer]) == expected, "\(answer)")
+      #expect(self.answer(to: QuectelReceiver.request("PQTMOTHER"), in: [answer]) == .unanswered)
+    }
+    #expect(
+      answer(to: QuectelReceiver.request("PQTMVERNO"), in: answers)
+        == .answered(Array("LG290P03AANR01A03S,2024/04/30,10:53:07".utf8)))
+  }
+
+  @Test func `the commands to Quectel's receivers are as in a log`() {
+    let said = Set(sentences("quectel_nmea_command.log"))
+    for body in [
+      "PQTMCFGUART,W,115200", "PQTMCFGMSGRATE,W,GGA,1", "PQTMCFGMSGRATE,W,PQTMEPE,1,2", "PQTMCFGFIXRATE,W,1000",
+      "PQTMCFGCNST,W,1,1,1,1,0,0", "PQTMCFGNAVMODE,W,10", "PQTMSAVEPAR", "PQTMSRR", "PQTMHOT", "PQTMWARM", "PQTMCOLD",
+    ] {
+      let sentence = String(decoding: QuectelReceiver.request(body).bytes.dropLast(2), as: UTF8.self)
+      #expect(said.contains(sentence), "\(body)")
+    }
+  }
+
   @Test func `the PMTK answers of a Locosys or Quectel are recognised by command and flag`() {
     let answers = ["$PMTK001,353,3,1,1,0,0,0*29", "$PMTK001,314,2*37"]
     #expect(answer(to: MediaTekReceiver.command("353", "1,1,0,0,0"), in: answers).isGood)

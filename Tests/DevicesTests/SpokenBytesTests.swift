@@ -73,6 +73,7 @@ struct SpokenBytesTests {
     case .ublox6, .ublox7, .ublox8, .ublox9, .ublox10: .ublox
     case .mediatek: .mediatek
     case .airoha: .airoha
+    case .quectel: .quectel
     case .casic: .casic
     }
   }
@@ -87,7 +88,7 @@ struct SpokenBytesTests {
     let channel = CommandChannel(serial, speed: speed, receive: { _ in })
     let driver = SpokenBytesTests.driver(personality)
     var known = try #require(try driver.identify(channel, tries: 20))
-    let saysWho = [.ublox8, .ublox9, .ublox10].contains(personality)
+    let saysWho = [.ublox8, .ublox9, .ublox10, .quectel].contains(personality)
     // On a busy machine the simulated receiver may take longer than a real one.
     for _ in 0..<20 where known.identity.uniqueID == nil {
       try known.askForUniqueID(channel)
@@ -163,6 +164,11 @@ struct SpokenBytesTests {
         [
           "PAIR021", "PAIR002", "PAIR066", "PAIR410", "PAIR080", "PAIR050", "PAIR864", "PAIR004", "PAIR005", "PAIR006",
           "PAIR003", "PAIR650",
+        ]
+      case .quectel:
+        [
+          "PQTMVERNO", "PQTMUNIQID", "PQTMCFGUART", "PQTMCFGMSGRATE", "PQTMCFGCNST", "PQTMCFGNAVMODE", "PQTMCFGFIXRATE",
+          "PQTMSAVEPAR", "PQTMSRR", "PQTMHOT", "PQTMWARM", "PQTMCOLD",
         ]
       case .casic: ["PCAS06", "PCAS01", "PCAS10", "PCAS12", "CASIC-06-04", "CASIC-06-05", "CASIC-06-07", "CASIC-0B-01"]
       }

@@ -1,11 +1,11 @@
 """Takes messages to receivers, one an argument in hexadecimal, and refuses every byte that others would not understand.
 
-pyubx2 and pynmeagps parse what they know: UBX whole, with its configuration keys, and Airoha's sentences. Of MediaTek's and
+pyubx2 and pynmeagps parse what they know: UBX whole, with its configuration keys, and Airoha's and Quectel's sentences. Of MediaTek's and
 CASIC's sentences pynmeagps checks the frame, and a table how many fields they have; CASIC's messages are checked by their sum.
 """
 
 import struct, sys
-from pynmeagps import NMEA_PAYLOADS_SET_PROP, SET, VALCKSUM, VALMSGID, NMEAReader
+from pynmeagps import NMEA_PAYLOADS_POLL_PROP, NMEA_PAYLOADS_SET_PROP, POLL, SET, VALCKSUM, VALMSGID, NMEAReader
 from pyubx2 import SETPOLL, UBX_CONFIG_DATABASE, UBX_PAYLOADS_SET, UBXReader
 
 KEYS = {value[0] for value in UBX_CONFIG_DATABASE.values()}
@@ -65,9 +65,22 @@ def check_ubx(data):
   return message.identity
 
 
+def check_quectel(data, name, values):
+  """A command sets something or asks for it. The library's table has several forms of some commands."""
+  asks = values[:1] == ["R"] or not values and name[1:] in NMEA_PAYLOADS_POLL_PROP
+  forms, mode = (NMEA_PAYLOADS_POLL_PROP, POLL) if asks else (NMEA_PAYLOADS_SET_PROP, SET)
+  message = NMEAReader.parse(data, msgmode=mode, validate=VALCKSUM | VALMSGID)
+  fits = [form for form in forms if form.split("_")[0] == name[1:] and len(forms[form]) == len(values)]
+  assert fits, f"{name} has {len(values)} fields"
+  assert message.serialize() == data, "it is not what pynmeagps makes of it"
+  return name
+
+
 def check_sentence(data):
   assert data.endswith(b"\r\n") and data.count(b"\n") == 1
   name, *values = data[1:data.index(b"*")].decode("ascii").split(",")
+  if name.startswith("PQTM"):
+    return check_quectel(data, name, values)
   # Proprietary sentences are listed without their first letter.
   if name[1:] in NMEA_PAYLOADS_SET_PROP:
     message = NMEAReader.parse(data, msgmode=SET, validate=VALCKSUM | VALMSGID)

@@ -35,6 +35,12 @@ struct CommandedReceiverTests {
     Case(
       driver: "mediatek", personality: .mediatek, settings: #"constellations: ["gps", "glonass"],"#, sleep: "standby"),
     Case(driver: "airoha", personality: .airoha, settings: "rateHz: 5,", sleep: "standby"),
+    Case(
+      driver: "quectel", personality: .quectel,
+      settings: #"rateHz: 5, constellations: ["gps", "galileo"], messages: "nmea", saves: true,"#, sleep: nil),
+    Case(
+      driver: "auto", personality: .quectel, settings: #"speed: 460800, messages: "nmea", setSpeed: 38400,"#,
+      sleep: nil),
     Case(driver: "casic", personality: .casic, settings: "rateHz: 2,", sleep: nil),
     Case(
       driver: "casic", personality: .casic, settings: #"rateHz: 2, setSpeed: 38400,"#, sleep: "standby"),

@@ -24,7 +24,7 @@ struct PauseEnergyTests {
     for isSwitched in [true, false] {
       for hasBattery in [true, false] where hasBattery || isSwitched && personality.driver.isHelped {
         let text = (isSwitched ? Self.switch : "") + (hasBattery ? "" : ", backupBattery: false")
-        if !isSwitched, personality.driver.sleeps(isSwitched: false).isEmpty { continue }
+        if personality.driver.sleeps(isSwitched: isSwitched).isEmpty { continue }
         let power = try power(personality, text)
         let ways = SleepChoice.ways(of: personality.driver, power, watts: power.milliwatts / 1000)
         let chosen = try #require(SleepChoice(ways, for: .scheduled(Double(60 * minutes))).chosen)

@@ -53,12 +53,21 @@ struct ReceiverSettingsTests {
       (
         "driver: 'nmea', rateHz: 5",
         "board:3: 'devices.gps.rateHz' must be left out: driver 'nmea' cannot set it; drivers that can: "
-          + "'auto', 'ublox', 'mediatek', 'airoha', 'casic'"
+          + "'auto', 'ublox', 'mediatek', 'airoha', 'quectel', 'casic'"
       ),
       (
         "driver: 'casic', messages: 'ubx'",
         "board:3: 'devices.gps.messages' must be left out: driver 'casic' cannot set it; drivers that can: "
-          + "'auto', 'ublox'"
+          + "'auto', 'ublox', 'quectel'"
+      ),
+      (
+        "driver: 'quectel', messages: 'ubx'",
+        "board:3: 'devices.gps.messages' must be 'nmea' with this driver"
+      ),
+      (
+        "driver: 'quectel', power: { sleep: 'standby' }",
+        "board:3: 'devices.gps.power.sleep' must be left out: with this driver a receiver without a switch cannot "
+          + "wake from sleep"
       ),
       (
         "driver: 'ublox',\n constellations: ['gps', 'galileio']",

@@ -44,6 +44,10 @@ struct AntennaHeadingTests {
         "#UNIHEADINGA,78,GPS,FINE,2428,116060000,0,0,18,11;SOL_COMPUTED,NARROW_INT,1.4773,179.0284,-2.4202,0.0000,0.8259,1.0921,\"999\",27,21,21,15,3,01,3,f3*5d424350\r\n",
         179.0284, 0.8259
       ),
+      (
+        nmeaLine("PQTMTAR,1,124907.000,4,,1.729,-1.316205,-0.713165,84.344437,0.146003,0.296450,0.045169,00"),
+        84.344437, 0.045169
+      ),
     ] as [(String, Double, Double?)])
   func `a heading stated with an epoch belongs to it`(_ line: String, _ degrees: Double, _ sigma: Double?) throws {
     // Skytraq's sentence has a time and belongs to the solution of that time.
@@ -55,6 +59,10 @@ struct AntennaHeadingTests {
 
   @Test(
     arguments: [
+      // Dead reckoning, as published, and no heading.
+      "PQTMTAR,1,124907.000,6,,1.729,-1.316205,-0.713165,84.344437,0.146003,0.296450,0.045169,00",
+      "PQTMTAR,1,010709.000,0,,0.000,1.985139,-0.924438,,0.003247,0.003242,,00",
+      "PQTMTAR,2,124907.000,4,,1.729,-1.316205,-0.713165,84.344437,0.146003,0.296450,0.045169,00",
       "GPHDT,,T", "GPHDT,361,T", "HCHDT,123.4,T", "GNTHS,341.1,V", "GNTHS,341.1,E", "GNTHS,341.1,S", "GNTHS,341.1",
       "PSTI,036,120000.000,281126,191.69,-16.35,0.00,F", "PSTI,036,120000.000,281126,191.69,-16.35,0.00,N",
       "KSXT,20211016083433.00,116.31,39.95,49.4911,223.57,-11.32,330.19,0.024,,3,2,28,27,,,,-0.012,0.021,0.020,,",

@@ -89,6 +89,14 @@ struct InterferenceTests {
     #expect(alone.last?.interference.jamming == .critical && alone.last?.interference.spoofing == .multiple)
   }
 
+  @Test func `a Quectel receiver's estimated errors are the sigmas of the epoch`() throws {
+    let gga = nmeaLine("GNGGA,120000.00,4807.0380,N,01131.0000,E,4,12,0.7,400,M,46.9,M,,")
+    let found = epochs([Array((gga + nmeaLine("PQTMEPE,2,1.593,1.295,3.759,2.053,4.283")).utf8)])
+    let fix = try #require(found.fixes.last)
+    #expect(found.fixes.count == 1 && found.unknown == 0)
+    #expect(fix.positionSigmas == SIMD3(1.593, 1.295, 3.759) && fix.horizontalErrorMetres == 2.053)
+  }
+
   @Test func `an Airoha receiver reports jamming in a sentence for each band`() {
     let sentences = Array("$PAIRSPF,1*52\r\n$PAIRSPF5,2*64\r\n".utf8)
     let found = epochs([sentences + solution(0)])

@@ -108,6 +108,9 @@ struct SentenceTests {
     ("PMTK001,604,3", "ack 604 succeeded"),
     ("PGRMZ,246,f,3", "altitude 74.981 threeDimensional"),
     ("PGRME,15.0,M,45.0,M,25.0,M", "errors 15.0 45.0 25.0"),
+    ("PQTMEPE,2,1.593,1.295,3.759,2.053,4.283", "sigmas 1.593 1.295 3.759 2.053 4.283"),
+    ("PQTMEPE,1,1.593,1.295,3.759,2.053,4.283", "unknown"),
+    ("PQTMEPE,2,,,,,", "unknown"),
     ("PUBX,04,073731.00,091202,113851.00,1196,15D,1930035,-2660.664,43,", "pubx 27451.0 2002-12-9"),
     ("PASHR,085335.000,224.19,T,-01.26,+00.83,+00.10,0.101,0.113,0.267,1,0", "attitude 224.19 -1.26 0.83"),
     ("PASHR,085335.000,-224.19,T,-01.26,+00.83,+00.10,0.101,0.113,0.267,1,0", "attitude - -1.26 0.83"),
@@ -144,6 +147,9 @@ struct SentenceTests {
       return "altitude \(text(garmin.altitudeMSLMetres)) \(garmin.mode.map { "\($0)" } ?? "-")"
     case .garminErrorEstimate(let errors):
       return "errors \(text(errors.horizontalMetres)) \(text(errors.verticalMetres)) \(text(errors.sphericalMetres))"
+    case .quectelErrorEstimate(let errors):
+      return "sigmas \(text(errors.northMetres)) \(text(errors.eastMetres)) \(text(errors.downMetres)) "
+        + "\(text(errors.horizontalMetres)) \(text(errors.sphericalMetres))"
     case .pubx(.time(let time, let date)): return "pubx \(text(time, date))"
     case .pashr(.attitude(let attitude)):
       return "attitude \(text(attitude.headingDegrees)) \(text(attitude.rollDegrees)) \(text(attitude.pitchDegrees))"

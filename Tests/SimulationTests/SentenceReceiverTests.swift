@@ -107,6 +107,46 @@ struct SentenceReceiverTests {
     #expect(bench.receiver.phase == .searching)
   }
 
+  // MARK: Quectel
+
+  @Test func `a Quectel receiver applies its rate when it restarts with saved settings`() throws {
+    let bench = try ReceiverBench(.quectel)
+    #expect(bench.hears("PQTMVER,1,MODULE,LG290P03AANR02A01S,2025/12/12,11:21:01"))
+    try bench.tell("PQTMCFGFIXRATE,W,100")
+    #expect(bench.hears("PQTMCFGFIXRATE,OK"))
+    #expect(bench.receiver.interval == .seconds(1))
+    try bench.tell("PQTMSRR")
+    bench.run(.milliseconds(400))
+    #expect(bench.receiver.interval == .seconds(1))
+    for command in ["PQTMCFGFIXRATE,W,100", "PQTMSAVEPAR", "PQTMSRR"] { try bench.tell(command) }
+    bench.run(.milliseconds(400))
+    #expect(bench.receiver.interval == .milliseconds(100))
+    try bench.tell("PQTMCFGFIXRATE,R")
+    #expect(bench.hears("PQTMCFGFIXRATE,OK,100"))
+  }
+
+  @Test func `a Quectel receiver distinguishes unknown commands from wrong parameters`() throws {
+    let bench = try ReceiverBench(.quectel)
+    try bench.tell("PQTMNOTHING")
+    #expect(bench.hears("PQTMNOTHING,ERROR,3"))
+    try bench.tell("PQTMCFGFIXRATE,W,0")
+    #expect(bench.hears("PQTMCFGFIXRATE,ERROR,1"))
+    try bench.tell("PQTMCFGMSGRATE,W,PQTMEPE,1")
+    #expect(bench.hears("PQTMCFGMSGRATE,ERROR,1"))
+    bench.receiver.setFaults { $0.refused = [.text("PQTMSAVEPAR")] }
+    try bench.tell("PQTMSAVEPAR")
+    #expect(bench.hears("PQTMSAVEPAR,ERROR,2"))
+  }
+
+  @Test func `a Quectel receiver states its errors if requested`() throws {
+    let bench = try ReceiverBench(.quectel)
+    bench.runUntilFix()
+    try bench.tell("PQTMCFGMSGRATE,W,PQTMEPE,1,2")
+    #expect(bench.hears("PQTMCFGMSGRATE,OK"))
+    bench.run(.seconds(1))
+    #expect(bench.hears("PQTMEPE,2,0.800,0.800,1.280,1.131,1.708"))
+  }
+
   // MARK: CASIC
 
   private func casic(_ group: UInt8, _ id: UInt8, _ payload: [UInt8] = []) -> [UInt8] {

@@ -8,8 +8,8 @@ from pynmeagps import NMEAReader
 from pyubx2 import GET, POLL, SET, UBXMessage, UBXReader
 from pyubx2.ubxtypes_get import UBX_PAYLOADS_GET
 
-SPEEDS = {9600: termios.B9600, 38400: termios.B38400, 115200: termios.B115200}
-FACTORY = {"ublox-9": 38400, "airoha": 115200}
+SPEEDS = {9600: termios.B9600, 38400: termios.B38400, 115200: termios.B115200, 460800: termios.B460800}
+FACTORY = {"ublox-9": 38400, "airoha": 115200, "quectel": 460800}
 PATIENCE = 150.0
 
 
@@ -281,6 +281,21 @@ def airoha(port):
   port.wait("PAIRSPF")
 
 
+def quectel(port):
+  port.wait("GNRMC", lambda message: message.status == "A")
+  port.ask(sentence("PQTMVERNO"), "PQTMVERNO", lambda message: message.verstr == "LG290P03AANR02A01S")
+  port.ask(sentence("PQTMUNIQID"), "PQTMUNIQID")
+  port.ask(sentence("PQTMCFGCNST,R"), "PQTMCFGCNST", lambda message: message.navic == 1)
+  port.ask(sentence("PQTMCFGFIXRATE,R"), "PQTMCFGFIXRATE", lambda message: message.fixinterval == 1000)
+  port.ask(sentence("PQTMCFGUART,R"), "PQTMCFGUART", lambda message: message.baudrate == 460800)
+  port.ask(sentence("PQTMCFGMSGRATE,W,PQTMEPE,1,2"), "PQTMCFGMSGRATE")
+  port.ask(sentence("PQTMCFGMSGRATE,W,GST,1"), "PQTMCFGMSGRATE")
+  estimate = port.wait("PQTMEPE")
+  assert abs(estimate.epe2d ** 2 - estimate.epenorth ** 2 - estimate.epeeast ** 2) < 0.01, estimate
+  port.wait("GNGST")
+  port.ask(sentence("PQTMSAVEPAR"), "PQTMSAVEPAR")
+
+
 def at6558(port):
   port.wait("GNRMC", lambda message: message.status == "A")
   port.ask(sentence("PCAS06,1"), "GPTXT", lambda message: message.text.startswith("HW=ATGM336H"))
@@ -302,7 +317,8 @@ def talk(personality, path, results):
     if personality.startswith("ublox-"):
       ublox(port, int(personality[6:]))
     else:
-      {"mediatek": mediatek, "airoha": airoha, "casic": at6558}[personality](port)
+      {"mediatek": mediatek, "airoha": airoha, "quectel": quectel,
+       "casic": at6558}[personality](port)
     results.append(f"{personality} done, {sum(port.seen.values())} messages of {len(port.seen)} kinds")
   except BaseException as error:
     results.append(f"{personality} failed: {error!r}")

@@ -174,7 +174,7 @@ private struct Changes {
 }
 
 extension ReceiverSettings.DynamicModel {
-  /// The number of the model in PQTMCFGNAVMODE, which exists from firmware R01A06S on.
+  /// The number of the model in PQTMCFGNAVMODE, which older firmware lacks.
   fileprivate var quectelNumber: Int? {
     switch self {
     case .portable, .automotive: 0
