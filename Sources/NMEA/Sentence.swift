@@ -50,7 +50,7 @@ public struct Sentence: Equatable, Sendable {
     var fields = FieldReader(raw.body(addressLength: address.count), count: raw.fieldCount)
     guard raw.isStandard else {
       if raw.isLog {
-        guard let heading = UniHeading(&fields) else { return nil }
+        guard address.spells(UniHeading.address), let heading = UniHeading(&fields) else { return nil }
         talker = Talker(address[0], address[1])
         content = .uniHeading(heading)
         return

@@ -5,7 +5,9 @@
 /// milliseconds earlier. Complete sentences are passed on in place. Only a sentence that a read divides is copied.
 ///
 /// Unicore's logs begin with `#` and end with a checksum of eight digits. Only logs with information that no sentence
-/// has are passed on (`UniHeading`). All other logs, and any other `#`, are noise.
+/// has are passed on (`UniHeading` and `UnicoreVersion`). All other logs, and any other `#`, are noise.
+///
+/// Unicore's answers to commands (`$command`, `$CONFIG`, `$devicename`) include the dollar sign in their checksum.
 public struct SentenceFramer: ~Copyable, Sendable {
   /// The numbers of sentences since the framer was created.
   public struct Counters: Equatable, Sendable {
@@ -154,7 +156,8 @@ public struct SentenceFramer: ~Copyable, Sendable {
         if let first = Byte.hexadecimalValue(firstDigit), let second = Byte.hexadecimalValue(base[index]) {
           index += 1
           length += 1
-          if first << 4 | second == checksum {
+          let stated = first << 4 | second
+          if stated == checksum || stated == checksum ^ Byte.dollar && isUnicoreAnswer(base, start, index) {
             expectsChecksums = true
             deliver(base, start, index, hasChecksum: true, receive)
           } else {
@@ -244,8 +247,25 @@ public struct SentenceFramer: ~Copyable, Sendable {
     return true
   }
 
+  /// The beginnings of Unicore's answers to commands, which include the dollar sign in their checksum.
+  private static let unicoreAnswers: [StaticString] = ["$command,", "$CONFIG,", "$devicename,"]
+
+  /// Whether the current sentence, which ends before `base + end`, is one of Unicore's answers. Only called for
+  /// sentences whose checksum would otherwise be wrong.
+  private func isUnicoreAnswer(_ base: UnsafePointer<UInt8>, _ start: Int, _ end: Int) -> Bool {
+    let first = carried.isEmpty ? start : 0
+    let count = carried.count + end - first
+    return SentenceFramer.unicoreAnswers.contains { answer in
+      answer.utf8CodeUnitCount <= count
+        && (0..<answer.utf8CodeUnitCount).allSatisfy { index in
+          let byte = index < carried.count ? carried[index] : base[first + index - carried.count]
+          return byte == answer.utf8Start[index]
+        }
+    }
+  }
+
   private mutating func accept(log: RawSentence, _ checksum: UInt32) -> Bool {
-    guard log.address.spells(UniHeading.address) else { return false }
+    guard log.address.spells(UniHeading.address) || log.address.spells(UnicoreVersion.address) else { return false }
     guard log.longChecksum == checksum else {
       counters.badChecksum += 1
       return false

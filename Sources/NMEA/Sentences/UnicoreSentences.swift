@@ -52,3 +52,38 @@ public struct KSXT: Equatable, Sendable {
     headingDegrees = fields.integer() == KSXT.fixed ? heading : nil
   }
 }
+
+/// Unicore's log VERSIONA, the answer to the command of this name: the model and the firmware.
+///
+/// Example: `#VERSIONA,79,GPS,FINE,2326,378237000,15434,0,18,889;"UM982","R4.10Build15434","HRPT00-S10C-P",
+/// "2310415000012-LR23A2225208904","ff2740966a10124c","2024/08/08"*769fd54f`
+public struct UnicoreVersion: Equatable, Sendable {
+  /// The model, for example `UM982`.
+  public var model: String
+  /// The firmware, for example `R4.10Build15434`.
+  public var firmware: String
+  /// The number that is burnt into the chip; `nil` if the log states none.
+  public var chipID: String?
+
+  static let address: StaticString = "VERSIONA"
+
+  public init(model: String, firmware: String, chipID: String?) {
+    self.model = model
+    self.firmware = firmware
+    self.chipID = chipID
+  }
+
+  /// - Returns: `nil` if the sentence is not this log
+  public init?(_ raw: RawSentence) {
+    guard raw.isLog, raw.address.spells(UnicoreVersion.address) else { return nil }
+    let text = String(decoding: raw.bytes, as: UTF8.self)
+    // Skip the header, which ends with a semicolon.
+    let body = text.drop { $0 != ";" }.dropFirst().prefix { $0 != "*" }
+    let fields = body.split(separator: ",", omittingEmptySubsequences: false).map { field in
+      String(field.filter { $0 != "\"" })
+    }
+    guard fields.count >= 2, !fields[0].isEmpty else { return nil }
+    (model, firmware) = (fields[0], fields[1])
+    if fields.count > 4, !fields[4].isEmpty { chipID = fields[4] }
+  }
+}
