@@ -181,14 +181,14 @@ struct BoardFileTests {
     ("{ name: 'x', state: { rateHz: 0 } }", "board:1: 'state.rateHz' must be a number from 0.01 to 1000"),
     (
       "{ name: 'x', devices: { imu: { driver: 'mpu', bus: 'b' } } }",
-      "board:1: 'devices.imu.driver' must be 'nmea', 'auto', 'ublox', 'mediatek', 'airoha', 'quectel', 'casic' for a "
-        + "receiver, "
+      "board:1: 'devices.imu.driver' must be 'nmea', 'auto', 'ublox', 'mediatek', 'airoha', 'quectel', "
+        + "'casic', 'unicore' for a receiver, "
         + "'iio' for a device of a kernel driver, or a chip that 'sensorhub chips' lists"
     ),
     (
       "{ name: 'x', devices: { imu: { driver: 'lsm6dsx', bus: 'b' } } }",
-      "board:1: 'devices.imu.driver' must be 'nmea', 'auto', 'ublox', 'mediatek', 'airoha', 'quectel', 'casic' for a "
-        + "receiver, "
+      "board:1: 'devices.imu.driver' must be 'nmea', 'auto', 'ublox', 'mediatek', 'airoha', 'quectel', "
+        + "'casic', 'unicore' for a receiver, "
         + "'iio' for a device of a kernel driver, or a chip that 'sensorhub chips' lists; "
         + "did you mean 'lsm6dsox'?"
     ),

@@ -16,7 +16,8 @@ import Testing
   @Test(arguments: [
     ("neo-6m", "ublox"), ("NEO-M8N", "ublox"), ("u-blox", "ublox"), ("ublox-8", "ublox"), ("zed-f9p", "ublox"),
     ("l86", "mediatek"), ("lc86g", "airoha"), ("atgm336h", "casic"), ("gps", "nmea"), ("mpu6050", "mpu-6050"),
-    ("MPU-6050", "mpu-6050"), ("nema", "nmea"), ("lg290p", "quectel"),
+    ("MPU-6050", "mpu-6050"), ("nema", "nmea"), ("lg290p", "quectel"), ("um980", "unicore"),
+    ("UM982", "unicore"),
   ])
   func `the driver is guessed from the name of the kernel module`(_ word: String, _ driver: String) {
     #expect(refusal(of: word).hasSuffix("; did you mean '\(driver)'?"), "\(refusal(of: word))")

@@ -53,12 +53,12 @@ struct ReceiverSettingsTests {
       (
         "driver: 'nmea', rateHz: 5",
         "board:3: 'devices.gps.rateHz' must be left out: driver 'nmea' cannot set it; drivers that can: "
-          + "'auto', 'ublox', 'mediatek', 'airoha', 'quectel', 'casic'"
+          + "'auto', 'ublox', 'mediatek', 'airoha', 'quectel', 'casic', 'unicore'"
       ),
       (
         "driver: 'casic', messages: 'ubx'",
         "board:3: 'devices.gps.messages' must be left out: driver 'casic' cannot set it; drivers that can: "
-          + "'auto', 'ublox', 'quectel'"
+          + "'auto', 'ublox', 'quectel', 'unicore'"
       ),
       (
         "driver: 'quectel', messages: 'ubx'",

@@ -42,14 +42,17 @@ public final class ScriptedReceiver: Sendable {
   private let stop = StopSignal()
   private let more: [UInt8]
   private let wakes: Bool
+  private let takesLines: Bool
   private let react: @Sendable ([UInt8]) -> Reaction
 
   /// - Parameters:
   ///   - more: sent with each epoch, of which there are ten a second while the receiver is awake
   ///   - speed: the only speed at which it communicates; `nil` for any
   ///   - wakes: whether any received byte wakes it
+  ///   - takesLines: whether lines of words are requests
   public init(
     saying more: [UInt8] = [], speed: Int? = nil, isAsleep: Bool = false, wakes: Bool = true,
+    takesLines: Bool = false,
     reacting react: @escaping @Sendable ([UInt8]) -> Reaction
   ) {
     var name = [CChar](repeating: 0, count: 128)
@@ -69,6 +72,7 @@ public final class ScriptedReceiver: Sendable {
     state = Guarded(State(controller: controller, isAsleep: isAsleep, speed: speed))
     self.more = more
     self.wakes = wakes
+    self.takesLines = takesLines
     self.react = react
     let error = DetachedThread.start("scripted receiver") { [weak self, stop] in
       while !stop.isSet, let receiver = self { receiver.work() }
@@ -130,7 +134,7 @@ public final class ScriptedReceiver: Sendable {
       return
     }
     let whole = state.withLock { state in
-      let (whole, rest) = ScriptedReceiver.requests(in: state.begun + bytes[..<count])
+      let (whole, rest) = requests(in: state.begun + bytes[..<count])
       state.begun = rest
       return whole
     }
@@ -172,7 +176,7 @@ public final class ScriptedReceiver: Sendable {
   }
 
   /// Divides bytes into requests. A request is written at once, but the kernel may deliver it in pieces.
-  private static func requests(in bytes: [UInt8]) -> (whole: [[UInt8]], rest: [UInt8]) {
+  private func requests(in bytes: [UInt8]) -> (whole: [[UInt8]], rest: [UInt8]) {
     var whole: [[UInt8]] = []
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -183,11 +187,13 @@ public final class ScriptedReceiver: Sendable {
     return (whole, [])
   }
 
-  /// Returns the length of the request that begins here, 1 if there is no request here, or `nil` if it is incomplete.
-  private static func length(ofRequest head: [UInt8], in rest: ArraySlice<UInt8>) -> Int? {
+  /// Returns the length of the request that begins here, 1 if this is no request, or `nil` if it is incomplete.
+  private func length(ofRequest head: [UInt8], in rest: ArraySlice<UInt8>) -> Int? {
     let isUBX = head[0] == 0xB5
     switch head[0] {
     case UInt8(ascii: "$"): return rest.firstIndex(of: UInt8(ascii: "\n")).map { $0 - rest.startIndex + 1 }
+    case UInt8(ascii: "A")...UInt8(ascii: "Z") where takesLines:
+      return rest.firstIndex(of: UInt8(ascii: "\n")).map { $0 - rest.startIndex + 1 }
     case 0xB5, 0xBA:
       if head.count > 1, head[1] != (isUBX ? 0x62 : 0xCE) { return 1 }
       guard head.count == 6 else { return nil }

@@ -13,6 +13,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   case airoha
   case quectel
   case casic
+  case unicore
 
   /// Whether commands are sent to the receiver.
   public var takesCommands: Bool { self != .nmea }
@@ -24,6 +25,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     case .auto, .ublox, .mediatek, .casic: true
     case .nmea, .airoha: false
     case .quectel: false
+    case .unicore: false
     }
   }
 
@@ -39,6 +41,8 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     case .ublox: [.backup, .stop]
     case .mediatek, .airoha: isSwitched ? [.standby, .backup] : [.standby]
     case .casic: isSwitched ? [.standby] : []
+    // The receivers have no command for a sleep mode.
+    case .unicore: []
     }
   }
 
@@ -50,6 +54,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     case .mediatek: [.dynamicModel, .messages, .saves, .restores]
     case .airoha, .casic: [.powerMode, .messages, .restores]
     case .quectel: [.powerMode, .restores]
+    case .unicore: [.powerMode, .restores]
     }
   }
 
@@ -63,6 +68,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     case .airoha: try AirohaReceiver.identify(channel, tries: tries)
     case .quectel: try QuectelReceiver.identify(channel, tries: tries)
     case .casic: try CASICReceiver.identify(channel, tries: tries)
+    case .unicore: try UnicoreReceiver.identify(channel, tries: tries)
     }
   }
 
@@ -72,6 +78,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
     switch self {
     case .nmea, .casic: []
     case .quectel: []
+    case .unicore: []
     case .auto, .ublox: sleep == .stop ? UBXMessage.reset(.start).bytes : UBXMessage.wakingBytes
     case .mediatek: sleep == .standby ? MediaTekReceiver.wakingBytes : []
     case .airoha: sleep == .standby ? AirohaReceiver.wakingBytes : []
@@ -86,7 +93,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   private static func identifyAny(_ channel: CommandChannel) throws(HardwareError) -> (any CommandedReceiver)? {
     let heard = try channel.protocolHeard(within: .milliseconds(1200))
     // Modules that answer in Airoha's protocol answer some commands of Quectel's as well, so Airoha comes first.
-    let others: [ReceiverDriver] = [.casic, .airoha, .quectel, .mediatek, .ublox]
+    let others: [ReceiverDriver] = [.casic, .airoha, .quectel, .mediatek, .unicore, .ublox]
     for driver in [heard].compactMap({ $0 }) + others.filter({ $0 != heard }) {
       if let receiver = try driver.identify(channel, tries: driver == heard ? 2 : 1) { return receiver }
       if channel.isStopped { return nil }
@@ -112,6 +119,7 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
         return .quectel
       }
       if text.hasPrefix("$PMTK") { return .mediatek }
+      if text.hasPrefix("#") || text.hasPrefix("$command,") || text.hasPrefix("$devicename,") { return .unicore }
       if text.contains("TXT,01,01,02,") && [",SW=", ",HW=", ",IC=", ",MO="].contains(where: text.contains) {
         return .casic
       }

@@ -25,8 +25,8 @@ enum DriverGuess {
   /// The beginnings of receiver names, by driver.
   private static let receivers = [
     ("ublox", ["ublox", "neo", "zed", "maxm", "samm"]), ("mediatek", ["mtk", "l86"]), ("airoha", ["lc86"]),
-    ("quectel", ["lg29", "lg58", "lg68"]),
-    ("casic", ["atgm"]), ("nmea", ["gps", "gnss", "serial"]),
+    ("quectel", ["lg29", "lg58", "lg68"]), ("casic", ["atgm"]), ("unicore", ["um9"]),
+    ("nmea", ["gps", "gnss", "serial"]),
   ]
 
   /// - Parameter known: the names of all drivers

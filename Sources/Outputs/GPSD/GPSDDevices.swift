@@ -121,7 +121,7 @@ struct GPSDActivity {
 
 extension ReceiverIdentity {
   /// The name of gpsd's own driver for such a receiver (`type_name` in the drivers of gpsd 3.25; CASIC since 3.26).
-  /// gpsd has no driver for Airoha and Quectel.
+  /// gpsd has no driver for Airoha, Quectel and Unicore.
   fileprivate var gpsdDriver: StaticString {
     switch driver {
     case .ublox: "u-blox"
@@ -129,6 +129,7 @@ extension ReceiverIdentity {
     case .casic: "CASIC"
     case .airoha, .auto, .nmea: "NMEA0183"
     case .quectel: "NMEA0183"
+    case .unicore: "NMEA0183"
     }
   }
 
@@ -139,6 +140,7 @@ extension ReceiverIdentity {
     case .ublox, .casic: return "SW \(software)" + (hardware.map { ",HW \($0)" } ?? "")
     case .mediatek, .airoha, .auto, .nmea: return software
     case .quectel: return software
+    case .unicore: return (hardware.map { "\($0) " } ?? "") + software
     }
   }
 }
