@@ -75,6 +75,7 @@ struct SpokenBytesTests {
     case .airoha: .airoha
     case .quectel: .quectel
     case .casic: .casic
+    case .unicore: .unicore
     }
   }
 
@@ -88,7 +89,7 @@ struct SpokenBytesTests {
     let channel = CommandChannel(serial, speed: speed, receive: { _ in })
     let driver = SpokenBytesTests.driver(personality)
     var known = try #require(try driver.identify(channel, tries: 20))
-    let saysWho = [.ublox8, .ublox9, .ublox10, .quectel].contains(personality)
+    let saysWho = [.ublox8, .ublox9, .ublox10, .quectel, .unicore].contains(personality)
     // On a busy machine the simulated receiver may take longer than a real one.
     for _ in 0..<20 where known.identity.uniqueID == nil {
       try known.askForUniqueID(channel)
@@ -170,6 +171,11 @@ struct SpokenBytesTests {
           "PQTMVERNO", "PQTMUNIQID", "PQTMCFGUART", "PQTMCFGMSGRATE", "PQTMCFGCNST", "PQTMCFGNAVMODE", "PQTMCFGFIXRATE",
           "PQTMSAVEPAR", "PQTMSRR", "PQTMHOT", "PQTMWARM", "PQTMCOLD",
         ]
+      case .unicore:
+        [
+          "VERSIONA", "UNLOG", "GPGGA", "GPRMC", "GPGSA", "GPGST", "GPGSV", "UNIHEADINGA", "MASK", "UNMASK", "CONFIG",
+          "MODE", "SAVECONFIG", "RESET",
+        ]
       case .casic: ["PCAS06", "PCAS01", "PCAS10", "PCAS12", "CASIC-06-04", "CASIC-06-05", "CASIC-06-07", "CASIC-0B-01"]
       }
     #expect(expected.isSubset(of: kinds), "\(kinds)")
@@ -181,6 +187,8 @@ struct SpokenBytesTests {
       Array(nmeaLine("PAIR050,200,1").utf8), Array(nmeaLine("PMTK999,1").utf8),
       MadeMessage.ubx(0x0608, [200, 0, 1, 0, 1]), MadeMessage.ubx(0x068A, [0, 1, 0, 0, 0xFF, 0xFF, 0xFF, 0x20, 1]),
       Array("$PMTK605*00\r\n".utf8), [0xFE],
+      // Unicore's commands: an unknown one, a rate that no receiver has, a missing line end, and a wrong checksum.
+      Array("PURGE\r\n".utf8), Array("GPGGA 0.25\r\n".utf8), Array("UNLOG".utf8), Array("$UNLOG*00\r\n".utf8),
     ])
   func `a wrong command is refused`(_ message: [UInt8]) { #expect(check([message]).wait() != 0) }
 }

@@ -1,10 +1,11 @@
 """Takes messages to receivers, one an argument in hexadecimal, and refuses every byte that others would not understand.
 
 pyubx2 and pynmeagps parse what they know: UBX whole, with its configuration keys, and Airoha's and Quectel's sentences. Of MediaTek's and
-CASIC's sentences pynmeagps checks the frame, and a table how many fields they have; CASIC's messages are checked by their sum.
+CASIC's sentences pynmeagps checks the frame, and a table how many fields they have; CASIC's messages are checked by their sum, and Unicore's
+lines by patterns.
 """
 
-import struct, sys
+import re, struct, sys
 from pynmeagps import NMEA_PAYLOADS_POLL_PROP, NMEA_PAYLOADS_SET_PROP, POLL, SET, VALCKSUM, VALMSGID, NMEAReader
 from pyubx2 import SETPOLL, UBX_CONFIG_DATABASE, UBX_PAYLOADS_SET, UBXReader
 
@@ -15,6 +16,13 @@ FIELDS = {"PMTK101": 0, "PMTK102": 0, "PMTK103": 0, "PMTK161": 1, "PMTK220": 1, 
           "PMTK352": 1, "PMTK353": 5, "PMTK605": 0, "PAIR021": 0, "PMTK740": 6, "PMTK741": 9, "PCAS01": 1, "PCAS06": 1, "PCAS10": 1, "PCAS12": 1}
 # How long a message of CASIC's is.
 CASIC = {(11, 1): 56, (6, 4): 4, (6, 5): 4, (6, 7): 44}
+# Unicore's commands, by its N4 Products Commands and Logs Reference Book, R1.4: chapters 3, 4.1, 4.10, 5, 7 and 8.
+UNICORE = [
+  r"VERSIONA( COM[123])?", r"UNLOG", r"(GPGGA|GPRMC|GPGSA|GPGST|GPGSV|UNIHEADINGA) (\d+|0\.5|0\.2|0\.1|0\.05)",
+  r"(UN)?MASK (GPS|BDS|GLO|GAL|QZSS)", r"CONFIG SBAS (ENABLE AUTO|DISABLE)",
+  r"CONFIG COM[123] (9600|19200|38400|57600|115200|230400|460800|921600)",
+  r"MODE ROVER( SURVEY| UAV| UAV HIGHDYN| AUTOMOTIVE)?", r"SAVECONFIG", r"RESET( EPHEM| ALL)?",
+]
 # What wakes a receiver is no message.
 CALLS = (b"\xff" * 8, b"\r\n")
 
@@ -102,6 +110,13 @@ def check_casic(data):
   return f"CASIC-{group:02X}-{number:02X}"
 
 
+def check_unicore(data):
+  line = data.decode("ascii").removeprefix("\r\n")
+  assert line.endswith("\r\n"), "its line does not end"
+  assert any(re.fullmatch(pattern, line[:-2]) for pattern in UNICORE), "it is no command of Unicore's"
+  return line.split()[0]
+
+
 def check(data):
   if data in CALLS:
     return "call"
@@ -109,6 +124,8 @@ def check(data):
     return check_ubx(data)
   if data[:2] == b"\xba\xce":
     return check_casic(data)
+  if data.lstrip(b"\r\n")[:1].isalpha():
+    return check_unicore(data)
   assert data[:1] == b"$", "it is nobody's"
   return check_sentence(data)
 

@@ -44,6 +44,9 @@ struct CommandedReceiverTests {
     Case(driver: "casic", personality: .casic, settings: "rateHz: 2,", sleep: nil),
     Case(
       driver: "casic", personality: .casic, settings: #"rateHz: 2, setSpeed: 38400,"#, sleep: "standby"),
+    Case(driver: "unicore", personality: .unicore, settings: #"messages: "nmea", rateHz: 5,"#, sleep: nil),
+    Case(driver: "unicore", personality: .unicore, settings: #"rateHz: 1, setSpeed: 38400,"#, sleep: nil),
+    Case(driver: "auto", personality: .unicore, settings: "rateHz: 2,", sleep: nil),
     Case(driver: "auto", personality: .ublox9, settings: "rateHz: 2,", sleep: nil),
   ]
 

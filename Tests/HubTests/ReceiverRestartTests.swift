@@ -25,6 +25,7 @@ struct ReceiverRestartTests {
     Case(driver: "mediatek", personality: .mediatek, command: .text("PMTK101")),
     Case(driver: "airoha", personality: .airoha, command: .text("PAIR004")),
     Case(driver: "casic", personality: .casic, command: .text("PCAS10")),
+    Case(driver: "unicore", personality: .unicore, command: .text("RESET")),
   ]
 
   @Test(arguments: cases)

@@ -147,6 +147,50 @@ struct SentenceReceiverTests {
     #expect(bench.hears("PQTMEPE,2,0.800,0.800,1.280,1.131,1.708"))
   }
 
+  // MARK: Unicore
+
+  private func tell(_ bench: ReceiverBench, _ command: String) throws { try bench.tell(Array("\(command)\r\n".utf8)) }
+
+  @Test func `a Unicore receiver repeats each command in its answer, and refuses unknown ones`() throws {
+    let bench = try ReceiverBench(.unicore)
+    bench.run(.seconds(1))
+    // The checksums are from published dialogues, and include the dollar sign.
+    #expect(bench.hears(Array("$devicename,COM2*64\r\n".utf8)))
+    try tell(bench, "unlog")
+    #expect(bench.hears(Array("$command,unlog,response: OK*21\r\n".utf8)))
+    try tell(bench, "VERSIONA")
+    #expect(bench.hears(Array("$command,VERSIONA,response: OK*45\r\n#VERSIONA,79,GPS,FINE,".utf8)))
+    try tell(bench, "GPGGA 0.25")
+    #expect(bench.hears(Array("$command,GPGGA 0.25,response: PARSING FAILD NO MATCHING FUNC*".utf8)))
+    try tell(bench, "GPGGA 0.2")
+    #expect(bench.hears(Array("$command,GPGGA 0.2,response: OK*".utf8)))
+    #expect(bench.receiver.interval == .milliseconds(200))
+    bench.setPower(false)
+    bench.setPower(true)
+    bench.run(.seconds(1))
+    #expect(bench.receiver.interval == .seconds(1))
+  }
+
+  @Test func `a Unicore receiver sends the version only to the port that is named`() throws {
+    let bench = try ReceiverBench(.unicore)
+    bench.run(.seconds(1))
+    try tell(bench, "VERSIONA COM1")
+    #expect(bench.hears(Array("$command,VERSIONA COM1,response: OK*".utf8)))
+    #expect(!bench.heard.contains(Array("#VERSIONA".utf8)))
+    try tell(bench, "VERSIONA COM2")
+    #expect(bench.hears(Array("#VERSIONA".utf8)))
+  }
+
+  @Test(arguments: [("RESET", ReceiverStart.hot), ("RESET EPHEM", .warm), ("RESET ALL", .cold), ("FRESET", .cold)])
+  func `a Unicore receiver restarts as commanded`(_ command: String, _ kind: ReceiverStart) throws {
+    let bench = try ReceiverBench(.unicore)
+    bench.runUntilFix()
+    try tell(bench, command)
+    #expect(bench.receiver.phase == .booting)
+    bench.run(.seconds(2))
+    #expect(bench.receiver.starts.last?.kind == kind)
+  }
+
   // MARK: CASIC
 
   private func casic(_ group: UInt8, _ id: UInt8, _ payload: [UInt8] = []) -> [UInt8] {

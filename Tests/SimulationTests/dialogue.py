@@ -3,13 +3,13 @@
 pyubx2 makes the commands and parses the answers; its tables state the length of each message. Prints a line for each receiver.
 """
 
-import os, select, struct, sys, termios, threading, time, tty
+import os, select, struct, sys, termios, threading, time, tty, zlib
 from pynmeagps import NMEAReader
 from pyubx2 import GET, POLL, SET, UBXMessage, UBXReader
 from pyubx2.ubxtypes_get import UBX_PAYLOADS_GET
 
 SPEEDS = {9600: termios.B9600, 38400: termios.B38400, 115200: termios.B115200, 460800: termios.B460800}
-FACTORY = {"ublox-9": 38400, "airoha": 115200, "quectel": 460800}
+FACTORY = {"ublox-9": 38400, "airoha": 115200, "quectel": 460800, "unicore": 115200}
 PATIENCE = 150.0
 
 
@@ -73,6 +73,28 @@ def sentence(body):
   return f"${body}*{total:02X}\r\n".encode()
 
 
+def unicore_answer(line):
+  """Unicore's answer to a command: the name, and the fields. Its checksum includes the dollar sign, as in published dialogues:
+  $command,unlog,response: OK*21"""
+  body, digits = line.decode("ascii").rstrip("\r\n").rsplit("*", 1)
+  total = 0
+  for byte in body.encode():
+    total ^= byte
+  assert total == int(digits, 16), f"{line}: its checksum is not {total:02X}"
+  name, *fields = body[1:].split(",")
+  return name, fields
+
+
+def unicore_log(line):
+  """A log of Unicore's: the name, and the fields behind the header. Its CRC begins with 0 and is not inverted, as in the log
+  #VERSIONA,…*769fd54f of the maker's book."""
+  body, digits = line.rstrip(b"\r\n")[1:].rsplit(b"*", 1)
+  assert len(digits) == 8 and zlib.crc32(body, 0xFFFFFFFF) ^ 0xFFFFFFFF == int(digits, 16), f"{line}: its CRC is wrong"
+  header, fields = body.decode("ascii").split(";")
+  assert len(header.split(",")) == 10, header
+  return header.split(",")[0], fields.split(",")
+
+
 class Port:
   def __init__(self, path, speed):
     self.file = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
@@ -112,8 +134,16 @@ class Port:
       end = data.find(b"\n") + 1
       if not end:
         return None
-      message = NMEAReader.parse(data[:end])
-      name = message.identity
+      if data.startswith((b"$command,", b"$devicename,")):
+        name, message = unicore_answer(data[:end])
+      else:
+        message = NMEAReader.parse(data[:end])
+        name = message.identity
+    elif data[:1] == b"#":
+      end = data.find(b"\n") + 1
+      if not end:
+        return None
+      name, message = unicore_log(data[:end])
     elif data[:2] == b"\xb5\x62" and len(data) >= 8:
       end = 8 + struct.unpack("<H", data[4:6])[0]
       if len(data) < end:
@@ -309,6 +339,24 @@ def at6558(port):
   port.ask(casic(6, 4, struct.pack("<HH", 3, 0)), "CASIC-05-00")
 
 
+def um982(port):
+  port.wait("GNRMC", lambda message: message.status == "A")
+  port.send(b"VERSIONA\r\n")
+  port.wait("command", lambda fields: fields == ["VERSIONA", "response: OK"])
+  port.wait("VERSIONA", lambda fields: fields[:2] == ['"UM982"', '"R4.10Build15434"'] and len(fields) == 6)
+  for command, result in (("GPGGA 0.2", "OK"), ("gpgsv 1", "OK"), ("UNIHEADINGA 1", "OK"), ("MASK GLO", "OK"), ("MODE ROVER UAV", "OK"),
+                          ("CONFIG SBAS ENABLE AUTO", "OK"), ("SAVECONFIG", "OK"),
+                          ("RTCM1230 COM1 10", "PARSING FAILD NO MATCHING FUNC")):
+    port.ask(f"{command}\r\n".encode(), "command", lambda fields: fields == [command, f"response: {result}"])
+  port.wait("UNIHEADINGA", lambda fields: fields[:2] == ["SOL_COMPUTED", "NARROW_INT"] and len(fields) == 17)
+  port.wait("GAGSV")
+  port.ask(b"CONFIG CMDFORMAT 1\r\n", "command")
+  # Now a command needs a checksum, without the dollar sign.
+  port.ask(b"UNLOG\r\n" + sentence("VERSIONA"), "command", lambda fields: fields == ["VERSIONA", "response: OK"])
+  port.wait("VERSIONA")
+  port.wait("GNGGA")
+
+
 def talk(personality, path, results):
   try:
     port = Port(path, FACTORY.get(personality, 9600))
@@ -318,7 +366,7 @@ def talk(personality, path, results):
       ublox(port, int(personality[6:]))
     else:
       {"mediatek": mediatek, "airoha": airoha, "quectel": quectel,
-       "casic": at6558}[personality](port)
+       "casic": at6558, "unicore": um982}[personality](port)
     results.append(f"{personality} done, {sum(port.seen.values())} messages of {len(port.seen)} kinds")
   except BaseException as error:
     results.append(f"{personality} failed: {error!r}")

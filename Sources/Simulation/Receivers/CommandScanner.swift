@@ -4,11 +4,14 @@ struct ReceivedCommand: Sendable {
     case ubx
     case casic
     case sentence
+    /// Words without a frame, up to the end of the line.
+    case line
     case rtcm
   }
 
   let form: Form
   let name: CommandName
+  /// The content of the frame; of a sentence or a line the text, without dollar sign and checksum.
   let payload: [UInt8]
   /// The fields of a sentence after the first one.
   let fields: [String]
@@ -20,6 +23,8 @@ struct CommandScanner: Sendable {
   private static let longestSentence = 256
   private static let longestPayload = 2048
 
+  /// Whether lines of words are commands.
+  var takesLines = false
   private var bytes: [UInt8] = []
 
   mutating func clear() { bytes = [] }
@@ -53,8 +58,20 @@ struct CommandScanner: Sendable {
     case 0xBA: binary(Array(rest), second: 0xCE)
     case UInt8(ascii: "$"): sentence(rest)
     case 0xD3: correction(Array(rest))
+    case let byte? where takesLines && (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & ~0x20): line(rest)
     default: .noise
     }
+  }
+
+  private func line(_ rest: ArraySlice<UInt8>) -> Reading {
+    guard let end = rest.firstIndex(where: { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) else {
+      return rest.count > CommandScanner.longestSentence ? .noise : .incomplete
+    }
+    let line = Array(rest[rest.startIndex..<end])
+    let words = String(decoding: line, as: UTF8.self).split { $0 == " " || $0 == "," }.map(String.init)
+    let command = ReceivedCommand(
+      form: .line, name: .text(words[0].uppercased()), payload: line, fields: Array(words.dropFirst()))
+    return .command(command, line.count)
   }
 
   private func binary(_ rest: [UInt8], second: UInt8) -> Reading {
@@ -109,7 +126,7 @@ struct CommandScanner: Sendable {
       String(decoding: $0, as: UTF8.self)
     }
     let command = ReceivedCommand(
-      form: .sentence, name: .text(fields[0]), payload: [], fields: Array(fields.dropFirst()))
+      form: .sentence, name: .text(fields[0]), payload: Array(parts[0]), fields: Array(fields.dropFirst()))
     return .command(command, end - rest.startIndex + 1)
   }
 }

@@ -222,6 +222,13 @@ struct ReceiverBody: Sendable {
 
   var satellites: [SimulatedSatellite] { SimulatedSatellite.all.filter { systems.contains($0.system) } }
 
+  /// The true heading of the vehicle, from 0 up to 360.
+  var headingDegrees: Double {
+    let forward = world.truth(at: now).attitude.rotate(SIMD3(1, 0, 0))
+    let degrees = atan2(forward.y, forward.x) * 180 / .pi
+    return degrees < 0 ? degrees + 360 : degrees
+  }
+
   /// Computes the solution of this epoch, and schedules the next epoch.
   mutating func solve() -> Solution {
     // The position error of a receiver changes over tens of seconds.

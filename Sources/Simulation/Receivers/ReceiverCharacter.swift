@@ -122,4 +122,13 @@ extension ReceiverCharacter {
       searching: 0.025, tracking: 0.023, saving: 0.023, stopped: 0.012, standby: 0.000_010, backup: 0.000_010,
       memory: 0.000_010),
     starts: seconds(cold: 35, warm: 32, hot: 1, aided: 5), hasFlash: true)
+
+  /// UM982: about 600 mW with both antennas (product brief). It has no sleep mode, and no current for one. Its start
+  /// times are approximate.
+  static let um982 = ReceiverCharacter(
+    module: "UM982", speed: 115_200,
+    currents: Currents(
+      searching: 0.182, tracking: 0.182, saving: 0.182, stopped: 0.182, standby: 0.182, backup: 0.182,
+      memory: 0.000_060),
+    starts: seconds(cold: 30, warm: 20, hot: 5, aided: 10), hasFlash: true, bootTime: .seconds(1))
 }

@@ -19,6 +19,7 @@ struct ReceiverMachine: Sendable {
   init(_ body: ReceiverBody, _ receiverProtocol: any ReceiverProtocol) {
     self.body = body
     self.receiverProtocol = receiverProtocol
+    scanner.takesLines = receiverProtocol.takesLines
   }
 
   /// When the next event happens, if no input arrives before it.
@@ -207,9 +208,12 @@ protocol ReceiverProtocol: Sendable {
   mutating func lostPower(isBackedUp: Bool)
   /// Called when another program has permanently changed the speed of the port.
   mutating func leave(at speed: Int, _ body: inout ReceiverBody)
+  /// Whether the receiver takes lines of words as commands.
+  var takesLines: Bool { get }
 }
 
 extension ReceiverProtocol {
   func isDeafened(by frameErrors: Int) -> Bool { false }
   func deafNote() -> [UInt8] { [] }
+  var takesLines: Bool { false }
 }

@@ -78,6 +78,7 @@ extension ReceiverPersonality {
     case .airoha: .airoha
     case .quectel: .quectel
     case .casic: .casic
+    case .unicore: .unicore
     }
   }
 

@@ -9,6 +9,7 @@ public enum ReceiverPersonality: String, CaseIterable, Sendable {
   case airoha
   case quectel
   case casic
+  case unicore
 
   /// The name of the port in board files.
   public var port: String { "simulated/\(rawValue)" }
@@ -41,6 +42,7 @@ public enum ReceiverPersonality: String, CaseIterable, Sendable {
     case .airoha: .lc86G
     case .quectel: .lg290P
     case .casic: .atgm336H
+    case .unicore: .um982
     }
   }
 
@@ -55,6 +57,7 @@ public enum ReceiverPersonality: String, CaseIterable, Sendable {
     case .airoha: AirohaProtocol(character)
     case .quectel: QuectelProtocol(character)
     case .casic: CASICProtocol(character)
+    case .unicore: UnicoreProtocol(character)
     }
   }
 }
