@@ -1,3 +1,4 @@
+import Fusion
 import Glibc
 import MonotonicTime
 import NMEA
