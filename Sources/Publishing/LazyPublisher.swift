@@ -23,7 +23,7 @@ import MonotonicTime
 public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// Reads values on its own thread until `SourceContext.stop` is set.
   public typealias Body = @Sendable (SourceContext<Output, Failure>) throws(Failure) -> Void
-  /// Subscribes to the publishers that the values are derived from, and returns the subscription that undoes it.
+  /// Subscribes to the publishers that the values are derived from. Cancelling the returned subscription ends these.
   public typealias ActivationBody = @Sendable (ActivationContext<Output, Failure>) throws(Failure) -> Subscription
 
   private enum Source: Sendable {

@@ -1,7 +1,7 @@
 /// Learns how long the machine takes from the alarm until the hub can wake devices.
 public struct BoardWakeTimes: Codable, Equatable, Sendable {
   private static let memory = 10
-  /// Longer times are ignored, because a machine that an alarm starts takes less.
+  /// The longest time that is learned. A machine that takes longer was probably not started by the alarm.
   static let mostSeconds = 600.0
   /// The alarm has a resolution of one second, and so has the clock by which it is set.
   private static let marginSeconds = 2.0

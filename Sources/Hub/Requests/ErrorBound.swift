@@ -34,8 +34,8 @@ package struct ErrorBound: Sendable {
   package enum Carrier: Equatable, Sendable {
     /// A motion sensor has detected nothing since the fix.
     case stillness
-    /// Dead reckoning, with the sigma of its velocity along one axis and the sigma of roll and pitch, which turns
-    /// gravity into acceleration.
+    /// Dead reckoning, with the sigma of its velocity along one axis and the sigma of roll and pitch. An error in roll
+    /// or pitch makes a part of gravity look like acceleration.
     case reckoning(sigmaMetresPerSecond: Double, inclinationSigmaRadians: Double)
     /// Nothing updates the position, and the board may move.
     case nothing
