@@ -83,7 +83,7 @@ public final class Machine: Sendable {
     }
   }
 
-  /// Restores the times at which a previous run of the hub switched supplies off, so that minimum times off count from
+  /// Restores the times at which a previous run of the hub switched supplies off. The minimum time off then counts from
   /// then.
   public func restore(_ before: SupplyTimes) {
     guard before.at <= clock.now.nanoseconds else { return }

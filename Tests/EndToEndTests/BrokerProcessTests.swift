@@ -99,7 +99,7 @@ import Testing
     logger.send(SIGKILL)
   }
 
-  @Test(.enabled(if: geteuid() == 0, "takes root, to see what a process has open that hides it"))
+  @Test(.enabled(if: geteuid() == 0, "needs root, to see the open files of a process that hides them"))
   func `the broker process inherits only a socket, blocks no signal, and exposes no secret`() throws {
     let passwords = Broker { folder in
       let program = Program(["-c", "-b", folder + "/passwords", "boat", "a secret"], path: "/usr/bin/mosquitto_passwd")

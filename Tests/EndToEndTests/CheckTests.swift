@@ -247,7 +247,7 @@ import Testing
         "corrections from ntrip://caster.example:2101/BASE, which gets the position every 10 s"))
   }
 
-  @Test(.enabled(if: access("/dev/ttyS0", F_OK) == 0, "takes a machine with a serial port"))
+  @Test(.enabled(if: access("/dev/ttyS0", F_OK) == 0, "needs a machine with a serial port"))
   func `the service conflicts with the login on a serial port that the board uses`() {
     let board = { (port: String) in
       "{ name: \"test\", devices: { gps: { driver: \"nmea\", port: \"\(port)\" } } }"

@@ -196,7 +196,7 @@ struct CommandTests {
     #expect(probe.standardError.contains(text) && !probe.standardError.contains("listening"), "\(probe.standardError)")
   }
 
-  @Test(.enabled(if: geteuid() == 0, "takes root, to do without what root may"))
+  @Test(.enabled(if: geteuid() == 0, "needs root, to give up root's rights"))
   func `a board file that this user may not read is reported as such`() {
     let file = "/tmp/sensorhub-test-\(getpid())-secret.json5"
     defer { unlink(file) }
@@ -217,7 +217,7 @@ struct CommandTests {
   }
 
   /// A login takes the tty from the group dialout, as on a Raspberry Pi's header until it is disabled there.
-  @Test(.enabled(if: geteuid() == 0, "takes root, to give a tty to others"), arguments: ["tty", "root"])
+  @Test(.enabled(if: geteuid() == 0, "needs root, to give a tty to another user"), arguments: ["tty", "root"])
   func `probe reports a port that a login uses, and how to end the login`(_ group: String) throws {
     let terminal = PseudoTerminal()
     let number = try #require(getgrnam(group)).pointee.gr_gid

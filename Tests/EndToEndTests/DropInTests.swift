@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: access("/usr/bin/systemd-analyze", X_OK) == 0, "takes systemd-analyze"))
+  @Test(.enabled(if: access("/usr/bin/systemd-analyze", X_OK) == 0, "needs systemd-analyze"))
   func `systemd reads any path of a board file as one path`() {
     var random = SeededRandom()
     let pieces = [

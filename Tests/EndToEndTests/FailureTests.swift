@@ -110,7 +110,7 @@ struct FailureTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test(.enabled(if: geteuid() == 0, "takes root, to take rights from the hub"))
+  @Test(.enabled(if: geteuid() == 0, "needs root, to take rights from the hub"))
   func `ports that the hub may not open, or whose user it cannot see, are reported with the command that helps`() {
     let (taken, foreign) = (PseudoTerminal(), PseudoTerminal())
     let other = open(taken.path, O_RDWR | O_NOCTTY | O_CLOEXEC)

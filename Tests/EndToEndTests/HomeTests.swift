@@ -33,7 +33,7 @@ final class HomeTests {
     return hub.standardError
   }
 
-  @Test(.enabled(if: geteuid() == 0, "takes root, to act as another user"))
+  @Test(.enabled(if: geteuid() == 0, "needs root, to act as another user"))
   func `a hub whose user has no home folder reports that it can store nothing`() {
     // No user database has this number.
     let uid = 1_987_654_321
@@ -50,7 +50,7 @@ final class HomeTests {
     #expect(calibrate.standardError.contains("next: name a folder in STATE_DIRECTORY"), "\(calibrate.standardError)")
   }
 
-  @Test(.enabled(if: geteuid() == 0, "takes root, to act as another user"))
+  @Test(.enabled(if: geteuid() == 0, "needs root, to act as another user"))
   func `without HOME, the user database gives the home folder`() throws {
     let nobody = try #require(getpwnam("nobody")).pointee
     let home = String(cString: nobody.pw_dir)

@@ -56,7 +56,7 @@ import Testing
     stop(again)
   }
 
-  @Test func `the next hub switches off at its start what a killed hub has left on, but not what another hub uses`() {
+  @Test func `the next hub switches off a receiver that a killed hub has left on, but not one that another hub uses`() {
     let modems = modemManager()
     let board = "{ name: \"modem\", devices: { lte: { driver: \"nmea\", port: \"modem://3\" } } }"
     let first = HubProcess(board: board, environment: bus.environment)
@@ -100,7 +100,7 @@ import Testing
     stop(modems)
   }
 
-  @Test func `a hub leaves on what GeoClue uses, although its interval is the hub's mark`() {
+  @Test func `a hub leaves a receiver on that GeoClue uses, although GeoClue's interval equals the hub's mark`() {
     let modems = modemManager()
     let geoclue = standIn(["geoclue"])
     #expect(geoclue.prints("ready"), "\(geoclue.standardError)")

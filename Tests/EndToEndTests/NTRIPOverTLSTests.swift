@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `corrections reach the receiver, and the caster is left when no client needs them`() {
+  @Test func `corrections reach the receiver, and the hub disconnects from the caster when no client needs them`() {
     let front = TLSFront(authority.certificate("caster", for: "DNS:localhost"), to: caster.port)
     let hub = rover.hub("caster: \"ntrips://localhost:\(front.port)/BASE\", caFile: \"\(authority.file)\"")
     let stream = rover.subscriber()

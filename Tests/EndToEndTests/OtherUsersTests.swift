@@ -294,7 +294,7 @@ final class OtherUsersTests {
       ], path: "/usr/bin/prlimit", as: user, environment: ["STATE_DIRECTORY=\(own)"])
   }
 
-  @Test func `a hub without a thread that it cannot do without does not start`() {
+  @Test func `a hub that gets no thread for an essential task does not start`() {
     for (limit, name) in [(1, "timers"), (2, "tasks")] {
       let hub = hub(threads: limit)
       #expect(hub.wait() == 69)

@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A hub whose modem's receiver is asked for at a ModemManager that does not answer. A program takes the place of
-/// ModemManager on the test's own bus.
+/// A hub that asks ModemManager for a modem's receiver, and gets no answer. A program takes the place of ModemManager
+/// on the test's own bus.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SilentModemTests {
   private let temporary = TemporaryFolder("silent-modem")
   private let bus: Program
@@ -18,7 +18,7 @@ import Testing
 
   /// Starts a program that has ModemManager's name and leaves calls without an answer.
   ///
-  /// - Parameter modemCount: how many modems it names; 0 if it does not even answer the question for them
+  /// - Parameter modemCount: how many modems the program lists; 0 if it does not even answer the request for the list
   private func silentManager(modemCount: Int) -> Program {
     let program = Program(
       [SharedData.packageFolder + "/Tests/EndToEndTests/silent-modemmanager.py", "\(modemCount)"],

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// Feeds whatever libFuzzer thinks of to what reads other people's bytes. Not part of the package: `fuzz` builds and runs it.
+// Feeds libFuzzer's inputs to the parsers of foreign bytes. This is not part of the package: `fuzz` builds and runs it.
 
 import PackageDescription
 

@@ -185,7 +185,7 @@ struct ReceiverPollRateTests {
   }
 
   @Test(arguments: [(25.0, 5), (10, 10), (5, 20), (1, 50), (0.2, 50)])
-  func `the interval of the questions depends on the rate of the reports`(_ rateHz: Double, _ milliseconds: Int) {
+  func `the polling interval depends on the rate of the reports`(_ rateHz: Double, _ milliseconds: Int) {
     var pollRate = ReceiverPollRate()
     pollRate.period = .nanoseconds(Int64(1e9 / rateHz))
     #expect(next(pollRate, 0) == .milliseconds(milliseconds))

@@ -49,7 +49,7 @@ struct BatteryPolicyTests {
     #expect(bench.policy.next == .rest(until: bench.clock.now + .seconds(60)))
   }
 
-  @Test func `the first decision about a low battery takes the grace too`() {
+  @Test func `the first decision that the battery is low waits for the grace too`() {
     var bench = Bench()
     #expect(bench.hold(11.9, seconds: 30).isEmpty && bench.policy.level == nil)
     #expect(bench.hold(11.9, seconds: 1) == [.level(.low(limit: 1), volts: 11.9)])
@@ -104,7 +104,7 @@ struct BatteryPolicyTests {
     #expect(bench.hold(11.2, seconds: 2) == [.level(.critical, volts: 11.2), .shutDown(volts: 11.2)])
   }
 
-  @Test func `a limit ends above the hysteresis only, and after the grace`() {
+  @Test func `a limit stops applying only above the hysteresis, and after the grace`() {
     var bench = Bench()
     bench.hold(11.7, seconds: 31)
     #expect(bench.policy.level == .low(limit: 2))

@@ -158,7 +158,7 @@ struct BatteryTests {
     await hub.isOff()
   }
 
-  @Test func `regular measurements of the battery do not keep the board awake, and a client of the monitor does`()
+  @Test func `regular measurements of the battery do not keep the board awake, but a client of the monitor does`()
     async throws
   {
     let hub = Hub(board: try board(settings), hardware: SimulatedHardware())

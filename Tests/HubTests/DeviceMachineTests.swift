@@ -51,7 +51,7 @@ struct DeviceMachineTests {
     #expect(isClose(machine.costs.watts, 0.1) && isClose(machine.costs.assumedJoules, 3))
   }
 
-  @Test func `a start teaches what it cost above the rest`() {
+  @Test func `a start teaches how much more energy it took than resting`() {
     var machine = machine()
     machine.required(at: at(0))
     #expect(machine.tracking(at: at(0)) == nil, "the time off was unknown")

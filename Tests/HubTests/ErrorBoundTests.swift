@@ -112,7 +112,7 @@ struct ErrorBoundTests {
     #expect(abs(interval(ratio: 1) - usual) < 0.05 * usual)
   }
 
-  @Test func `the comparison of dead reckoning with one fix counts once, also for its present sigma`() {
+  @Test func `one comparison of dead reckoning with a fix counts once, and also raises the present sigma`() {
     let carrier = ErrorBound.Carrier.reckoning(sigmaMetresPerSecond: 0.1, inclinationSigmaRadians: 0.005)
     // Returns the time until the next fix, seen two seconds after the last of some fixes with the same comparison.
     func seconds(ratio: Double, fixes: Int) -> Double {
@@ -182,7 +182,7 @@ struct ErrorBoundTests {
     #expect(!bound.schedule.needsStillness && bound.interval < .seconds(10))
   }
 
-  @Test func `a standing board whose fix is good enough only because energy is short has it repeated after hours`() {
+  @Test func `a standing board whose fix is good enough only because energy is short gets the next fix after hours`() {
     var bound = ErrorBound(metres: 25, within: .seconds(60))
     // A radius of 20 m is more than half of the bound.
     let poor = Self.estimate(.stillness, sigma: 20 / Confidence.radial)
@@ -191,7 +191,7 @@ struct ErrorBoundTests {
     bound.receive(poor, degradedMetres: 50, at: Self.at(0))
     #expect(bound.interval == .seconds(ErrorBound.longest) && bound.schedule.needsStillness)
     #expect(bound.schedule.accuracyMetres == 12.5)
-    // A board that may move is asked about as before.
+    // The interval for a board that may move does not change.
     let moving = Self.estimate(.nothing, speed: 1)
     bound.receive(moving, at: Self.at(0))
     let usual = bound.interval

@@ -61,7 +61,7 @@ struct PowerRailTests {
     return Hub(board: try Board(json5: Array(text.utf8), file: "test"), hardware: hardware, clock: clock)
   }
 
-  @Test func `the longest minimum time off of all devices on a switch applies to each of them`() async throws {
+  @Test func `each device on a switch stays off for the longest minimum time of them all`() async throws {
     let hardware = WatchedHardware()
     let clock = ManualClock()
     let hub = try hub(hardware, gps: line + "minimumOffSeconds: 8, minimumOnSeconds: 6, ", imu: line, clock: clock)
@@ -69,7 +69,7 @@ struct PowerRailTests {
     let readings = try #require(hub.imu?.readings)
     readings.subscribe(as: "level", receiveValue: { _ in samples.append(()) }).cancel()
     await hardware.levels.first(1)
-    // The line is on. The minimum time on starts once the reader has recorded when.
+    // The line is on. Its minimum time counts once the reader has recorded when it was switched on.
     let statuses = Recorder<DeviceStatus>()
     let watching = hub.monitors[1].changes.subscribe(as: "test", receiveValue: { statuses.append($0) })
     _ = await statuses.first { $0.wakes == 1 }

@@ -167,8 +167,8 @@ struct ReceiverSleepTests {
   ///
   /// The three waits cannot miss an event, because each event comes only after the one before it. The command comes from
   /// a reader that is at work, so the next end is that reader's. Before its end, the reader sets the timer for the next
-  /// time. A test must not move the clock before that end: the timer's action leaves a device alone whose reader is at
-  /// work. The status follows from the end, and does not change until the timer is due.
+  /// time. A test must not move the clock before that end, because the timer's action does nothing while the device's
+  /// reader is at work. The status follows from the end, and does not change until the timer is due.
   private func isAsleepAgain(_ receiver: ScriptedReceiver, _ hub: Hub, count: Int) async -> Bool {
     await receiver.requests.values { requests in requests.count { Self.kind($0) == 0x0241 } >= count }
     await hub.isOff()

@@ -314,7 +314,7 @@ struct SchedulePlanTests {
     }
   }
 
-  @Test func `an interval that needs stillness and is longer than the fix is good wakes no device before its end`() {
+  @Test func `an interval that needs stillness wakes no device early, even if the fix is good for a shorter time`() {
     func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
     let lead: SchedulePlan.Lead = { _, _ in .seconds(5) }
     var hours = Schedule(every: .seconds(20_000), accuracyMetres: 10, within: .seconds(45))

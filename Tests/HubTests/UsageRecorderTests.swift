@@ -23,7 +23,7 @@ struct UsageRecorderTests {
     #expect(usage.tracking(at: at(30), 1, restWatts: 0) == nil)
   }
 
-  @Test func `a start costs the energy above the rest's, and counts after the sleep mode before it`() {
+  @Test func `the cost of a start is its energy less that of resting, and is recorded for the sleep mode before it`() {
     var usage = off
     usage.required(at: at(60), 2, after: .backup)
     // The device drew 1 mWh, which is 3.6 J, in 20 s. At rest it would have drawn 0.6 J.

@@ -23,7 +23,7 @@ public struct DriveReplay {
   private let drive: RecordedDrive
   private let metres: Double
   private let interval: Double?
-  /// The places of the devices in the board's list.
+  /// The indexes of the devices in the board's list.
   private let (imu, receiver): (Int, Int)
   private var random: SeededRandom
   private var fuser: Fuser

@@ -53,8 +53,8 @@ public struct JourneyOutcome: Sendable {
     }
   }
 
-  /// The interval between fixes with which the receiver is on for the same share of the time, found by bisection. It is
-  /// an advantage of fixed intervals: without the whole journey, it is unknown.
+  /// The interval between fixes with which the receiver is on for the same share of the time, found by bisection. This
+  /// favours fixed intervals, because in reality the interval is chosen before the journey is known.
   ///
   /// - Parameter outcome: the outcome for an interval in seconds
   public func withEqualEnergy(

@@ -2,8 +2,9 @@ import Fusion
 import Glibc
 import HardwareIO
 
-/// A recorded drive with inertial samples and a reference of centimetres: `imu.csv` and `gnss.csv` in a folder, with the
-/// columns of `sensorhub fuse` and the quality of each fix (1: the ambiguities are fixed).
+/// A recorded drive with inertial samples and reference positions that are accurate to centimetres: `imu.csv` and
+/// `gnss.csv` in a folder, with the columns of `sensorhub fuse` and the quality of each fix (1: the ambiguities are
+/// fixed).
 public struct RecordedDrive: Sendable {
   struct Sample: Sendable {
     var time: Double

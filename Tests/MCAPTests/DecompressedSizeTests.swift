@@ -5,7 +5,7 @@ import Testing
 
 /// A file that is small on the disk and large in memory.
 struct DecompressedSizeTests {
-  @Test(.enabled(if: MCAPCompression.zstd().isAvailable, "takes Zstandard's library"))
+  @Test(.enabled(if: MCAPCompression.zstd().isAvailable, "needs Zstandard's library"))
   func `a file of a few kilobytes does not allocate hundreds of megabytes`() throws {
     var writer = try MCAPWriter(MCAPBytes([]), compression: .zstd())
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")

@@ -91,7 +91,7 @@ struct BoardSleepOutputTests {
     await bench.end()
   }
 
-  @Test func `a receiver is on for a while to confirm the time, because one epoch for a fix does not`() async throws {
+  @Test func `a receiver is on for a while to confirm the time, which the one epoch of a fix does not do`() async throws {
     let bench = try BoardSleepBench("board: 'poweroff', idle: 30, afterStart: 0", folder: folder)
     bench.surroundings.isConfirmed.withLock { $0 = false }
     bench.begin()
@@ -110,7 +110,7 @@ struct BoardSleepOutputTests {
     await bench.end()
   }
 
-  @Test func `something else wakes the board, and it stays awake for a while`() async throws {
+  @Test func `a board that something else than the alarm wakes stays awake for a while`() async throws {
     let bench = try BoardSleepBench("board: 'suspend', idle: 30, afterStart: 120", folder: folder)
     bench.begin()
     bench.pass(121)

@@ -160,7 +160,7 @@ struct CasterOverTLSTests {
   }
 
   @Test(arguments: Nonsense.allCases)
-  func `a server that sends no valid handshake is left`(_ nonsense: Nonsense) {
+  func `the hub disconnects from a server that sends no valid handshake`(_ nonsense: Nonsense) {
     let bytes = nonsense.bytes
     let server = ScriptedServer { $0.send(bytes) }
     let settings = settings(server.port, caFile: authority.file)
@@ -175,7 +175,7 @@ struct CasterOverTLSTests {
   }
 
   @Test(arguments: [[], [0x16, 3, 3, 0x40, 0, 2]] as [[UInt8]])
-  func `a server that hangs in the handshake is left after the time limit`(_ bytes: [UInt8]) {
+  func `the hub disconnects after the time limit from a server that hangs in the handshake`(_ bytes: [UInt8]) {
     let server = ScriptedServer { $0.send(bytes) }
     let end = visit(settings(server.port, caFile: authority.file), answer: .milliseconds(300))
     #expect(end == .noTLS(reason: "no answer within \(Text.duration(seconds: 0.3))"))

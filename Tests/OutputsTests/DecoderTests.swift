@@ -24,7 +24,7 @@ struct DecoderTests {
 
   @Test(.enabled(if: SharedData.isWanted, "left out by SKIP=recordings"), arguments: SharedData.binaryLogs)
   func `decode gives the same as gpsd for the log of a receiver with a binary protocol`(_ log: String) throws {
-    // In this log, gpsd dates a position by inertial sensors by the solution that it cut in two.
+    // In this log, gpsd splits one solution in two, and gives its time to a position from inertial sensors.
     let isMixedUp = log == "ublox-neo-m8l" ? "2024-01-30T15:32:00.00" : nil
     try compare(try #require(SharedData.folder) + "/ubx/\(log).log", except: isMixedUp)
   }

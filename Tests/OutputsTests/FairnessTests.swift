@@ -219,7 +219,7 @@ struct FairnessTests {
     #expect(!client.isHeard)
     for second in 1...4 {
       now = bench.start + .seconds(second)
-      // The client is examined whenever it asks to be.
+      // The client is called at each of its deadlines.
       while let deadline = client.deadline, deadline <= now { #expect(client.proceed(now: deadline)) }
       while !rest.isEmpty, client.isHeard {
         #expect(client.receive(rest.prefix(7), now: now) && client.proceed(now: now))

@@ -29,7 +29,7 @@ final class LateHub: Sendable {
   private let news = News()
   private let lifetime = Lifetime()
 
-  /// The instant that many seconds after noon by the receiver's time.
+  /// The instant this number of seconds after noon by the receiver's time.
   static func instant(_ seconds: Double) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: 20_000_000_000 + Int64(seconds * 1e9))
   }

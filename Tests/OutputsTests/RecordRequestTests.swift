@@ -17,7 +17,7 @@ struct RecordRequestTests {
     #expect(request?.name == "logger" && request?.syncInterval == .milliseconds(500))
     #expect(request?.demand == .parts([.attitude, .rates]))
     #expect(read(#"{"wakes": false}"#)?.demand == .nothing)
-    // A request that wakes nothing wakes no part either.
+    // With `wakes: false`, the named parts wake nothing either.
     #expect(read(#"{"wakes": false, "parts": ["attitude"]}"#)?.demand == .nothing)
   }
 

@@ -65,7 +65,7 @@ import Testing
     async throws
   {
     let hub = try hub()
-    // A look without an age wakes nothing, and a page of another site is refused before anything is done.
+    // A request without a maximum age wakes nothing. One from a page of another site is refused, and wakes nothing.
     #expect(web.ask("GET", "/state").status == 200)
     let foreign = web.ask("GET", "/state?maxAge=0", ["Sec-Fetch-Site: cross-site"])
     #expect(foreign.status == 403)

@@ -164,7 +164,7 @@ import Testing
     #expect(client.waitsForEnd())
   }
 
-  @Test func `a server that ends is visited again`() async throws {
+  @Test func `the hub connects again after its server has ended`() async throws {
     let (server, visits) = Self.server { visit in
       visit.sends([0x88, 2, 0x03, 0xE9])
     }
@@ -193,7 +193,7 @@ import Testing
     await boat.end()
   }
 
-  @Test func `a server that sends without end is left`() async throws {
+  @Test func `the hub disconnects from a server that sends without end`() async throws {
     let (server, visits) = Self.server { visit in
       // Pings cost the most: each has an answer.
       let pings = (0..<100).flatMap { _ in [0x89, 125] + [UInt8](repeating: 0x61, count: 125) }

@@ -20,7 +20,7 @@ public enum OtherUser {
 
   public struct LacksRoot: Error, CustomStringConvertible {
     public var description: String {
-      "a second user takes root: run the tests as root, or leave these out: make test SKIP=two-users"
+      "a second user needs root: run the tests as root, or leave these out: make test SKIP=two-users"
     }
   }
 

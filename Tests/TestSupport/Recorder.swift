@@ -50,8 +50,8 @@ public final class Recorder<Value: Sendable>: Sendable {
     return value
   }
 
-  /// Returns the values as they were when they met a condition, or as they are, if they do so already. The test's own
-  /// time limit is the deadline: it cancels the test, which then gets the values as they are.
+  /// Waits until the values meet a condition, and returns the values of that moment. The test's own time limit is the
+  /// deadline: it cancels the test, and the call then returns the present values.
   @discardableResult
   public func values(where isMet: @escaping @Sendable ([Value]) -> Bool) async -> [Value] {
     await withTaskCancellationHandler {

@@ -33,8 +33,8 @@ public final class I2CRelay: Sendable {
     var since: MonotonicInstant?
   }
 
-  /// - Parameter mayHang: whether the kernel waits for an answer without a limit, as `setHanging` needs it, instead of
-  ///   a second
+  /// - Parameter mayHang: whether the kernel waits for an answer without a limit, which `setHanging` needs; otherwise
+  ///   it waits a second
   public init(model: any I2CBus, mayHang: Bool = false) throws(HardwareError) {
     self.model = model
     descriptor = open("/dev/i2c-relay", O_RDWR | O_CLOEXEC | O_NONBLOCK)

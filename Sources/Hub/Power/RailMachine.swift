@@ -53,7 +53,7 @@ struct RailMachine: Sendable {
   private var failures = 0
   /// The users that lost the supply while a thread drove the line high for them.
   private var withdrawn: [String] = []
-  /// Whether the process is about to end. The rail may then be switched off before its minimum on-time is over.
+  /// Whether the process is about to end. The rail may then be switched off before it has been on for its minimum time.
   private var isEnding = false
 
   init(isSwitched: Bool, now: MonotonicInstant) {

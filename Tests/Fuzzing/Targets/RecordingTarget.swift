@@ -1,6 +1,6 @@
 import MCAP
 
-/// A stranger's file read as a recording, both as it is and after a repair.
+/// A foreign file that is read as a recording, both as it is and after a repair.
 enum RecordingTarget {
   /// An upper bound of the steps for any input. A file is read to its end, whatever its contents.
   private static let mostSteps = 100_000
