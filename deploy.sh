@@ -191,7 +191,7 @@ case $how in
     # Checks the processor in the executable's header: for a wrong one the kernel would only report "Exec format error".
     case "$architecture $(od -An -j18 -N2 -tx1 "$given" | tr -d ' ')" in
       'arm64 b700' | 'amd64 3e00') ;;
-      *) fail "'$given' is no executable for $architecture" 65 ;;
+      *) fail "'$given' is not an executable for $architecture" 65 ;;
     esac
     cp "$given" "$executable"
     ;;

@@ -83,8 +83,8 @@ public final class Machine: Sendable {
     }
   }
 
-  /// Restores the times at which a previous run of the hub switched supplies off. The minimum time off then counts from
-  /// then.
+  /// Restores the times at which a previous run of the hub switched supplies off. The minimum time off counts from these
+  /// times.
   public func restore(_ before: SupplyTimes) {
     guard before.at <= clock.now.nanoseconds else { return }
     suppliesBefore.withLock { $0 = before }

@@ -228,7 +228,7 @@ final class DeployTests {
       #expect(right.wait() == 0 && right.standardOutput.contains("would take \(folder)/program"))
       let wrong = deploy(arguments, architecture: other)
       #expect(wrong.wait() == 65)
-      #expect(wrong.standardError.contains("is no executable for \(other)"), "\(wrong.standardError)")
+      #expect(wrong.standardError.contains("is not an executable for \(other)"), "\(wrong.standardError)")
     }
   }
 }

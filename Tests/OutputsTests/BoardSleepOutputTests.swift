@@ -91,7 +91,8 @@ struct BoardSleepOutputTests {
     await bench.end()
   }
 
-  @Test func `a receiver is on for a while to confirm the time, which the one epoch of a fix does not do`() async throws {
+  @Test func `a receiver is on for a while to confirm the time, which the one epoch of a fix does not do`() async throws
+  {
     let bench = try BoardSleepBench("board: 'poweroff', idle: 30, afterStart: 0", folder: folder)
     bench.surroundings.isConfirmed.withLock { $0 = false }
     bench.begin()

@@ -33,7 +33,7 @@ public final class MAVLinkOutput: Service {
     switch line {
     case .serial(let path, let speed): return try LinuxSerialPort(path, speed: speed)
     case .datagrams:
-      guard let peer = NetworkSource("\(line)") else { throw .unsupported("\(line) is no address") }
+      guard let peer = NetworkSource("\(line)") else { throw .unsupported("\(line) is not an address") }
       return try DatagramPort(to: peer)
     }
   }
