@@ -13,7 +13,7 @@ def sentence(text):
 
 
 def heard_at(data, sender, listener):
-  """The bytes that a port with one speed hears from a sender with another one: it samples the line's levels at the wrong times."""
+  """The bytes that a port receives from a sender with another speed: it samples the line's levels at the wrong times."""
   if sender == listener:
     return data
   levels = []

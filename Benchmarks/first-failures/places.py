@@ -1,4 +1,4 @@
-"""The places where people look, each with the time at which it said something."""
+"""The places where people look, each with the times at which it reported something."""
 
 import json, os, re, subprocess, threading, time
 from process import Trouble, start
