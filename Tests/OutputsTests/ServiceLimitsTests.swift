@@ -18,7 +18,7 @@ struct ServiceLimitsTests {
     return values.last.map { .seconds($0) }
   }
 
-  @Test func `systemd lets a start on a slow card come to its end`() throws {
+  @Test func `systemd gives a start on a slow card enough time`() throws {
     #expect(try #require(try Self.limit("TimeoutStartSec")) >= MakingSafe.limit + Self.card)
   }
 
