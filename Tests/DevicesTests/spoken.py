@@ -1,4 +1,4 @@
-"""Takes messages to receivers, one an argument in hexadecimal, and refuses every byte that others would not understand.
+"""Checks messages to receivers, each an argument in hexadecimal, and refuses every byte that other parsers do not understand.
 
 pyubx2 and pynmeagps parse what they know: UBX whole, with its configuration keys, and Airoha's and Quectel's sentences. Of MediaTek's and
 CASIC's sentences pynmeagps checks the frame, and a table how many fields they have; CASIC's messages are checked by their sum, and Unicore's
@@ -11,10 +11,10 @@ from pyubx2 import SETPOLL, UBX_CONFIG_DATABASE, UBX_PAYLOADS_SET, UBXReader
 
 KEYS = {value[0] for value in UBX_CONFIG_DATABASE.values()}
 
-# How many fields a sentence has, by the makers' documents (PMTK protocol reference, CASIC specification 4.2).
+# The number of fields of each sentence, from the makers' documents (PMTK protocol reference, CASIC specification 4.2).
 FIELDS = {"PMTK101": 0, "PMTK102": 0, "PMTK103": 0, "PMTK161": 1, "PMTK220": 1, "PMTK225": 1, "PMTK251": 1, "PMTK313": 1,
           "PMTK352": 1, "PMTK353": 5, "PMTK605": 0, "PAIR021": 0, "PMTK740": 6, "PMTK741": 9, "PCAS01": 1, "PCAS06": 1, "PCAS10": 1, "PCAS12": 1}
-# How long a message of CASIC's is.
+# The length of the payload of each CASIC message.
 CASIC = {(11, 1): 56, (6, 4): 4, (6, 5): 4, (6, 7): 44}
 # Unicore's commands, by its N4 Products Commands and Logs Reference Book, R1.4: chapters 3, 4.1, 4.10, 5, 7 and 8.
 UNICORE = [
@@ -32,7 +32,7 @@ def size(kind):
 
 
 def lengths(fields):
-  """The bytes of a payload's fixed fields, and of one of the items that repeat, or None where nothing does."""
+  """The size of a payload's fixed fields, and of one repeated item, in bytes. None if no item repeats."""
   fixed, item = 0, None
   for value in fields.values():
     if isinstance(value, str):
@@ -51,18 +51,18 @@ def lengths(fields):
 
 def check_ubx(data):
   message = UBXReader.parse(data, msgmode=SETPOLL)
-  assert message.serialize() == data, "it is not what pyubx2 makes of it"
+  assert message.serialize() == data, "pyubx2 writes it differently"
   assert "NOMINAL" not in message.identity and "UNKNOWN" not in message.identity, message.identity
   payload = data[6:-2]
   if message.identity in ("CFG-VALSET", "CFG-VALGET"):
     place = 4
     while place < len(payload):
       key = struct.unpack_from("<I", payload, place)[0]
-      assert key in KEYS, f"nobody has the key {key:#x}"
-      # The bytes of its value, by the key itself; a question has none.
+      assert key in KEYS, f"no receiver has the key {key:#x}"
+      # The key states the size of its value. A request has keys without values.
       place += 4 + ({1: 1, 2: 1, 3: 2, 4: 4, 5: 8}[key >> 28] if message.identity == "CFG-VALSET" else 0)
-    assert place == len(payload), "its last value is cut"
-  # Rates may be stated for the present port alone, and asked for by class and identifier.
+    assert place == len(payload), "its last value is truncated"
+  # A message that sets the rate for the present port alone, or asks for a rate, is shorter than the listed forms.
   elif payload and not (message.identity == "CFG-MSG" and len(payload) in (2, 3)):
     forms = [name for name in UBX_PAYLOADS_SET if name == message.identity or name.startswith(message.identity + "-")]
     def fits(form):
@@ -96,7 +96,7 @@ def check_sentence(data):
   else:
     message = NMEAReader.parse(data, msgmode=SET, validate=VALCKSUM)
     assert len(values) == FIELDS[name], f"{name} has {len(values)} fields"
-  assert message.serialize() == data, "it is not what pynmeagps makes of it"
+  assert message.serialize() == data, "pynmeagps writes it differently"
   return name
 
 
@@ -106,7 +106,7 @@ def check_casic(data):
   assert len(payload) == length == CASIC[group, number], f"CASIC {group} {number} of {length} bytes"
   words = struct.unpack(f"<{length // 4}I", payload)
   total = ((number << 24) + (group << 16) + length + sum(words)) & 0xFFFFFFFF
-  assert struct.unpack("<I", data[-4:])[0] == total, "its sum is wrong"
+  assert struct.unpack("<I", data[-4:])[0] == total, "its checksum is wrong"
   return f"CASIC-{group:02X}-{number:02X}"
 
 

@@ -126,7 +126,7 @@ class Port:
         return found
       if select.select([self.file], [], [], 1)[0]:
         self.waiting += self.receive()
-    raise AssertionError(f"what is waited for does not come; so far {self.seen}")
+    raise AssertionError(f"the expected message does not arrive; so far {self.seen}")
 
   def take(self):
     data = self.waiting

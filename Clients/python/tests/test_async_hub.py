@@ -25,7 +25,7 @@ class PowerTests(HubTestCase):
             asyncio.run(body(place), debug=True)
             self.assertSleeps()
 
-    def test_a_loop_wakes_what_it_takes_and_leaving_it_lets_that_sleep(self) -> None:
+    def test_a_loop_wakes_the_devices_and_leaving_it_lets_them_sleep(self) -> None:
         async def body(place: str) -> None:
             wakes = self.hub.device("gps")["wakes"]
             async for _ in AsyncHub(place).states(rate=50, parts=["attitude"]):
@@ -36,7 +36,7 @@ class PowerTests(HubTestCase):
 
         self.run_at_each(body)
 
-    def test_blocks_close_what_is_open_in_them(self) -> None:
+    def test_leaving_a_block_closes_its_subscriptions(self) -> None:
         async def body(place: str) -> None:
             async with AsyncHub(place) as hub, hub.states() as states:
                 self.assertTrue(await meanwhile(lambda: self.hub.is_awake("gps") and self.hub.is_awake("imu")))
@@ -51,7 +51,7 @@ class PowerTests(HubTestCase):
 
         self.run_at_each(body)
 
-    def test_a_cancelled_task_closes_and_whoever_goes_on_connects_again(self) -> None:
+    def test_a_cancelled_task_closes_and_a_later_request_connects_again(self) -> None:
         async def body(place: str) -> None:
             states = AsyncHub(place).states(parts=["attitude"])
 
@@ -79,7 +79,7 @@ class PowerTests(HubTestCase):
 
         self.run_at_each(body)
 
-    def test_garbage_closes_with_a_loop_and_without(self) -> None:
+    def test_garbage_collection_closes_with_and_without_a_loop(self) -> None:
         left: list[AsyncSubscription[State]] = []
 
         async def body(place: str) -> None:
@@ -126,7 +126,7 @@ class PowerTests(HubTestCase):
 
         self.run_at_each(body)
 
-    def test_many_listen_in_one_loop(self) -> None:
+    def test_many_subscriptions_share_one_loop(self) -> None:
         async def body(place: str) -> None:
             async with AsyncHub(place) as hub:
                 states = [hub.states(rate=20, parts=["attitude"]) for _ in range(10)]
@@ -149,7 +149,7 @@ class PowerTests(HubTestCase):
 
         self.run_at_each(body)
 
-    def test_nothing_that_looks_wakes(self) -> None:
+    def test_looking_wakes_no_device(self) -> None:
         async def body(place: str) -> None:
             hub = AsyncHub(place)
             wakes = [self.hub.device(id)["wakes"] for id in ("gps", "imu")]

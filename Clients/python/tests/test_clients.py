@@ -94,13 +94,13 @@ class ScriptedServerTests(unittest.TestCase):
             with self.assertLogs("sensorhub_client", "WARNING"):
                 asyncio.run(again())
 
-    def test_a_busy_hub_says_when_to_come_again(self) -> None:
+    def test_a_busy_hub_says_when_to_try_again(self) -> None:
         server = self.serve({"/devices": document(b"", b"503 Busy", b"Retry-After: 10\r\n")})
         with self.assertRaises(HubBusy) as caught:
             Hub(server.url).devices()
         self.assertEqual(caught.exception.retry_after, 10)
 
-    def test_an_answer_that_is_cut_is_no_answer(self) -> None:
+    def test_a_truncated_answer_is_an_error(self) -> None:
         server = self.serve({"/devices": document(b'{"devices": []}')[:-1], "/state": b""})
         self.assertRaises(ProtocolError, Hub(server.url).devices)
         self.assertRaises(HubUnavailable, Hub(server.url).last_state)

@@ -43,7 +43,7 @@ class SocketTests(unittest.TestCase):
         self.assertEqual(fixes.request, b'{"every": 60, "accuracy": 10, "within": 45, "name": "test"}\n')
         self.assertEqual(self.core.states(None, None, None).begin().request, b'{"name": "test"}\n')
 
-    def test_states_come_and_other_objects_do_not_disturb(self) -> None:
+    def test_states_are_returned_and_other_objects_are_ignored(self) -> None:
         talk = self.states()
         text = b'{"class":"STATE","mode":"none","monotonic":1}\n{"class":"NEWS"}\n{"class":"STATE","mode":"gnss","mono'
         self.assertEqual([state.mode for state in talk.receive(text)], ["none"])
@@ -55,7 +55,7 @@ class SocketTests(unittest.TestCase):
         with self.assertRaisesRegex(RequestRefused, "the hub refuses: there is no receiver"):
             self.states().receive(b'{"class":"ERROR","message":"there is no receiver"}\n')
 
-    def test_nonsense_is_no_state(self) -> None:
+    def test_nonsense_is_not_a_state(self) -> None:
         for line in (b"GET / HTTP/1.1\n", b"[1]\n", b'{"class":"STATE"}\n', b"\xff\xfe\n"):
             with self.assertRaises(ProtocolError):
                 self.states().receive(line)
@@ -67,7 +67,7 @@ class SocketTests(unittest.TestCase):
         self.assertEqual((talk.request, talk.receive(b'{"class":"DEVICES","devices":[]}\n')), (b"", [()]))
         self.assertTrue(talk.is_over)
 
-    def test_what_takes_the_web_port_says_so(self) -> None:
+    def test_a_call_that_needs_the_web_port_says_so(self) -> None:
         for ask in (self.core.last_state, self.core.fences, self.core.holds, self.core.recordings, self.core.fence_events):
             with self.assertRaisesRegex(NeedsWebPort, r"Hub\('http://127.0.0.1:8080'\)"):
                 ask()
@@ -131,7 +131,7 @@ class WebTests(unittest.TestCase):
             for _ in range(20):
                 talk.receive(chunk(b"x" * 1_000_000))
 
-    def test_another_program_is_no_hub(self) -> None:
+    def test_another_program_is_not_a_hub(self) -> None:
         with self.assertRaisesRegex(ProtocolError, "not an HTTP response"):
             web().devices().begin().receive(b"SSH-2.0-OpenSSH\r\n")
         with self.assertRaisesRegex(ProtocolError, "sends no events"):
@@ -141,7 +141,7 @@ class WebTests(unittest.TestCase):
         with self.assertRaises(HubUnavailable):
             web().devices().begin().end()
 
-    def test_a_page_has_the_next_ones_place(self) -> None:
+    def test_a_page_names_the_next_page(self) -> None:
         talk = web().history(1795341600, None, 0).begin()
         self.assertTrue(talk.request.startswith(b"GET /history?from=1795341600&every=0 HTTP"), talk.request)
         body = b'{"class":"HISTORY","states":[{"mode":"none","monotonic":1}],"next":"/history?from=7"}'

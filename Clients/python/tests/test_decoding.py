@@ -32,7 +32,7 @@ class DecodingTests(unittest.TestCase):
         assert state.position
         self.assertEqual(state.position.extra, {"grid": "JO62"})
 
-    def test_printed_without_what_is_unknown(self) -> None:
+    def test_a_printed_state_leaves_out_unknown_members(self) -> None:
         self.assertEqual(repr(decode(State, {"mode": "none", "monotonic": 0})), "State(mode='none', monotonic=0.0)")
 
     def test_null_is_unknown(self) -> None:

@@ -55,7 +55,7 @@ class ResponseReaderTests(unittest.TestCase):
             reader, body = self.read(text, size)
             self.assertEqual((body, reader.is_complete), (b"wikipedia\r\n in", True))
 
-    def test_a_head_a_size_or_what_follows_a_chunk_without_end_is_refused(self) -> None:
+    def test_an_endless_head_chunk_size_or_trailer_is_refused(self) -> None:
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         for begun, endless in [
             (b"HTTP/1.1 200 OK\r\nX: ", b"x"),
@@ -87,7 +87,7 @@ class ResponseReaderTests(unittest.TestCase):
         assert reader.response is not None
         self.assertEqual((reader.response.status, body, reader.is_complete), (404, b"", True))
 
-    def test_what_is_cut_or_no_http_is_refused(self) -> None:
+    def test_truncated_or_invalid_http_is_refused(self) -> None:
         for text in (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nwi"):
             reader, _ = self.read(text, 100)
             self.assertRaises(ProtocolError, reader.end)

@@ -33,7 +33,7 @@ class PowerTests(HubTestCase):
     def places(self) -> list[str]:
         return [self.hub.socket, self.hub.url]
 
-    def test_a_loop_wakes_what_it_takes_and_leaving_it_lets_that_sleep(self) -> None:
+    def test_a_loop_wakes_the_devices_and_leaving_it_lets_them_sleep(self) -> None:
         for place in self.places():
             wakes = self.hub.device("gps")["wakes"]
             for state in Hub(place, name="level").states(rate=50, parts=["attitude"]):
@@ -45,7 +45,7 @@ class PowerTests(HubTestCase):
             self.assertEqual(self.hub.device("gps")["wakes"], wakes)
         self.assertIn(f"level[{os.getpid()}] (attitude)", self.hub.log)
 
-    def test_blocks_close_what_is_open_in_them(self) -> None:
+    def test_leaving_a_block_closes_its_subscriptions(self) -> None:
         for place in self.places():
             with Hub(place) as hub, hub.states() as states:
                 self.assertEventually(lambda: self.hub.is_awake("gps") and self.hub.is_awake("imu"))
@@ -65,7 +65,7 @@ class PowerTests(HubTestCase):
                     1 / 0  # noqa: B018
             self.assertSleeps()
 
-    def test_garbage_closes(self) -> None:
+    def test_garbage_collection_closes(self) -> None:
         for place in self.places():
             states = Hub(place).states()
             next(states)
@@ -115,7 +115,7 @@ class PowerTests(HubTestCase):
                 self.assertEqual([schedule.every_seconds for schedule in gps.schedules], [600])
             self.assertSleeps()
 
-    def test_a_wait_may_end_before_a_value_and_the_next_one_goes_on(self) -> None:
+    def test_a_wait_may_time_out_and_the_next_wait_continues(self) -> None:
         with Hub(self.hub.socket).fixes(every=600) as fixes:
             fixes.next()
             for _ in range(2):
@@ -125,7 +125,7 @@ class PowerTests(HubTestCase):
             self.assertEqual(len(gps.schedules), 1)
         self.assertSleeps()
 
-    def test_nothing_that_looks_wakes(self) -> None:
+    def test_looking_wakes_no_device(self) -> None:
         hub = Hub(self.hub.url)
         wakes = [self.hub.device(id)["wakes"] for id in ("gps", "imu")]
         devices = hub.devices()
@@ -146,7 +146,7 @@ class RefusalTests(HubTestCase):
         self.assertEqual(len(Hub(self.hub.url, token=self.token).devices()), 2)
         self.assertEqual(len(Hub(self.hub.url, token=self.hub.token_file).devices()), 2)
 
-    def test_a_wrong_token_and_none_are_told_apart(self) -> None:
+    def test_a_wrong_token_and_a_missing_token_have_different_errors(self) -> None:
         for token, message in ((None, "pass token="), ("fedcba9876543210", "refuses this token; compare")):
             hub = Hub(self.hub.url, token=token, wait=True)
             with self.assertRaisesRegex(AccessDenied, message):
@@ -167,7 +167,7 @@ class RefusalTests(HubTestCase):
             hub.states(rateHz=1)  # type: ignore[call-arg]
         self.assertTrue(self.hub.is_off())
 
-    def test_what_does_not_exist_is_not_found(self) -> None:
+    def test_a_missing_device_or_hold_is_not_found(self) -> None:
         hub = Hub(self.hub.url, token=self.token)
         with self.assertRaisesRegex(NotFound, "no device 'radar'; valid ones are gps, imu"):
             hub.hold("radar")
@@ -218,7 +218,7 @@ class RestartTests(HubTestCase):
             self.assertSleeps()
             self.hub.stop()
 
-    def test_a_client_that_should_not_come_back_says_that_the_hub_is_gone(self) -> None:
+    def test_a_client_that_must_not_reconnect_says_that_the_hub_is_gone(self) -> None:
         self.hub.start()
         with Hub(self.hub.socket, reconnect=False).states() as states:
             states.next()
@@ -270,7 +270,7 @@ class HistoryTests(HubTestCase):
         cls.hub.start()
         cls.addClassCleanup(cls.hub.remove)
 
-    def test_what_was_heard_is_in_the_history(self) -> None:
+    def test_received_states_are_in_the_history(self) -> None:
         hub = Hub(self.hub.url)
         with hub.states(rate=10) as states:
             # More than one point, because a track has no segment of one point.
@@ -292,7 +292,7 @@ class HistoryTests(HubTestCase):
 class FenceTests(HubTestCase):
     sections = "fences: { home: { circle: [52.5163, 13.3777, 5000] }, far: { circle: [10, 10, 100] } }"
 
-    def test_fences_tell_on_which_side_the_board_is(self) -> None:
+    def test_fences_say_on_which_side_the_board_is(self) -> None:
         hub = Hub(self.hub.url)
         sides: dict[str, str] = {}
         for fence in hub.fence_events():

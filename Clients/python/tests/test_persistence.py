@@ -34,7 +34,7 @@ class PersistenceTests(unittest.TestCase):
             self.assertTrue(0 < waiting.failed(GONE) < waiting.failed(GONE) * 4)
         self.assertEqual(logs.output, ["WARNING:sensorhub_client:gone; trying again"])
 
-    def test_a_hub_that_was_there_is_tried_again(self) -> None:
+    def test_a_hub_that_has_answered_before_is_tried_again(self) -> None:
         persistence = Persistence(wait=False, reconnect=True, backoff=backoff())
         persistence.served()
         with self.assertLogs("sensorhub_client", "WARNING") as logs:
@@ -44,7 +44,7 @@ class PersistenceTests(unittest.TestCase):
         self.assertEqual(len(logs.output), 2)
         self.assertIn("the hub is back", logs.output[1])
 
-    def test_what_trying_again_does_not_help_is_raised(self) -> None:
+    def test_an_error_that_another_attempt_cannot_fix_is_raised(self) -> None:
         persistence = Persistence(wait=True, reconnect=True)
         persistence.served()
         with self.assertRaises(AccessDenied):

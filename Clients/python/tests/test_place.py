@@ -10,7 +10,7 @@ from sensorhub_client.place import SocketPlace, Target, WebPlace, find
 
 
 class PlaceTests(unittest.TestCase):
-    def test_without_a_place_the_hub_of_this_machine(self) -> None:
+    def test_without_a_place_the_hub_of_this_machine_is_used(self) -> None:
         with mock.patch("os.getuid", return_value=1000), mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": "/run/user/1000"}):
             self.assertEqual(
                 find(None, None, None),
@@ -63,7 +63,7 @@ class PlaceTests(unittest.TestCase):
         self.assertEqual((place.target.host, place.target.port, str(place.target)), ("::1", 443, "[::1]:443"))
         self.assertIsNotNone(place.target.tls)
 
-    def test_what_makes_no_sense_is_refused(self) -> None:
+    def test_an_invalid_place_is_refused(self) -> None:
         wrong: list[tuple[Any, Any, str]] = [
             ("localhost:8080", None, "write 'http://localhost:8080'"),
             ("ftp://localhost", None, "neither http:// nor https://"),

@@ -6,7 +6,7 @@ from sensorhub_client import request as requests
 
 
 class RequestTests(unittest.TestCase):
-    def test_what_is_left_out_is_not_said(self) -> None:
+    def test_omitted_keys_are_not_sent(self) -> None:
         self.assertEqual(requests.states(None, None, None), {})
         self.assertEqual(requests.query({}), "")
         self.assertEqual(requests.states(2, ("position",), {"distance": 5}), {"rateHz": 2, "parts": ["position"], "distance": 5})
@@ -18,7 +18,7 @@ class RequestTests(unittest.TestCase):
         self.assertEqual(requests.query({"every": 604800.0, "hold": "a&b"}), "?every=604800&hold=a%26b")
         self.assertEqual(requests.query({"simplify": 0.0}), "?simplify=0")
 
-    def test_what_no_hub_takes_is_refused_here(self) -> None:
+    def test_a_request_that_no_hub_accepts_is_refused_by_the_client(self) -> None:
         wrong: list[tuple[Any, str]] = [
             (lambda: requests.states(0, None, None), "rate must be from 0.01 to 1000"),
             (lambda: requests.states(float("nan"), None, None), "rate must be from"),
@@ -36,6 +36,6 @@ class RequestTests(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, message):
                 ask()
 
-    def test_moments(self) -> None:
+    def test_instants(self) -> None:
         self.assertEqual(requests.moment("start", datetime(2026, 11, 22, 10, tzinfo=UTC)), "1795341600")
         self.assertEqual(requests.moment("start", 1795341600.5), "1795341600.5")

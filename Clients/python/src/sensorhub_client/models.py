@@ -466,7 +466,7 @@ class Device(Record):
     power: str
     """``off``, ``asleep``, ``awake``, ``settling``, ``acquiring``, ``tracking``, ``lingering`` or ``failed``."""
     for_seconds: float = _key("forSeconds")
-    """Seconds since the device is in this power state."""
+    """Seconds since this power state began."""
     reason: str
     """Why the device is in this power state, as a text to show."""
     holders: tuple[str, ...]

@@ -177,7 +177,7 @@ def _web(text: str, token: Token, tls: ssl.SSLContext | None) -> WebPlace:
     if not url.hostname:
         raise ValueError(f"{text!r} names no host")
     if url.username is not None or url.password is not None:
-        raise ValueError("a token does not belong into the URL, where logs would show it; pass token=")
+        raise ValueError("a token must not be in the URL, because logs would show it; pass token=")
     if url.query or url.fragment:
         raise ValueError(f"{text!r} has a query; pass the address alone")
     is_secure = url.scheme == "https"
