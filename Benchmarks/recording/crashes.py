@@ -71,7 +71,7 @@ class Lane:
       self.volume.mount()
 
   def weigh(self):
-    # While the segments are being weighed, one may disappear and another may appear.
+    # While the sizes of the segments are added up, one may disappear and another may appear.
     self.largest = max(self.largest, min(self.weight(), self.weight()))
 
   def weight(self):

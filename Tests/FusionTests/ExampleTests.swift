@@ -16,7 +16,7 @@ struct ExampleTests {
   }
 
   /// A vehicle drives north at 10 m/s. It accelerates and brakes a little, so that the filter finds its heading.
-  @Test func `a vehicle without fixes goes on from its last position, with a sigma that grows`() throws {
+  @Test func `a vehicle without fixes continues from its last position, with a sigma that grows`() throws {
     var navigator = Navigator()
     #expect(navigator.position == nil)
     var (metres, speed) = (0.0, 0.0)

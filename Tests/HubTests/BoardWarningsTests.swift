@@ -57,7 +57,7 @@ struct BoardWarningsTests {
     #expect(try budgets("\(gpio), sleep: 'backup', milliwattHoursPerDay: 2").count == 1)
   }
 
-  @Test func `the hub warns of an accuracy that no receiver is told to state, and says what to do`() throws {
+  @Test func `the hub warns of an accuracy that no receiver is configured to state, and says what to do`() throws {
     func requests(_ receiver: String, accuracy: String = ", accuracy: 10") throws -> [String] {
       let text =
         "{ name: 'x', devices: { gps: { port: '/dev/gps', \(receiver) } }, "

@@ -36,7 +36,7 @@ struct EnergyBudgetTests {
     for now in [0, -1e9, .infinity, .nan] { #expect(budget.left(energyLog, now: now) == 6) }
   }
 
-  @Test func `the less energy is left the more steps are taken, and a step is not taken back at its own threshold`() {
+  @Test func `the less energy is left, the more steps are taken, and a step is not undone at its own threshold`() {
     let budget = EnergyBudget(milliwattHoursPerDay: 32, steps: EnergyBudgetTests.steps)
     // The thresholds of the steps are two milliwatt-hours apart.
     #expect([8, 6, 5.9, 4, 3.9, 1.9, 0, -8].map { budget.stepCount(left: $0, taken: 0) } == [0, 0, 1, 1, 2, 3, 3, 3])
@@ -48,7 +48,7 @@ struct EnergyBudgetTests {
     #expect(EnergyBudget(milliwattHoursPerDay: 1).stepCount(left: -1, taken: 0) == 0)
   }
 
-  @Test func `a degradation changes only what a request demands beyond it, and never a fence's request`() {
+  @Test func `a degradation changes only requests that demand more, and never a fence's request`() {
     let degradation = Degradation(every: .seconds(300), accuracyMetres: 25)
     let asked = Schedule(every: .seconds(60), accuracyMetres: 10, within: .seconds(45))
     #expect(

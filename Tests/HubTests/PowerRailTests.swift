@@ -98,7 +98,7 @@ struct PowerRailTests {
     try #require(hub.devices.first { $0.id == id })
   }
 
-  @Test func `a shared supply goes on for the first device and off after the last`() async throws {
+  @Test func `a shared supply is switched on for the first device and off after the last`() async throws {
     let hardware = WatchedHardware()
     let hub = try hub(hardware, gps: line, imu: line)
     let samples = Recorder<Void>()

@@ -196,7 +196,7 @@ struct SupplyMonitorTests {
     await hub.isOff()
   }
 
-  @Test func `the current that charges a battery is no warning`() async throws {
+  @Test func `the current that charges a battery causes no warning`() async throws {
     let text = """
       { name: "test", devices: { \(receiver("gps", port: "simulated/gps", milliamperes: 30, "monitor: 'meter'")),
           meter: { driver: "ina226", bus: "simulated/i2c", rateHz: 29, power: { lingerSeconds: 0 } } },

@@ -88,7 +88,7 @@ struct AlarmTests {
     #expect(done.values.isEmpty && clock.waitingCount == 0)
   }
 
-  @Test func `an action that has begun may cancel the alarm, and goes on`() {
+  @Test func `an action that has begun may cancel the alarm, and continues`() {
     alarm.set(at: after(1)) { [alarm, done] in
       alarm.cancel()
       done.append("first")

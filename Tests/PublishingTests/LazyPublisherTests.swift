@@ -404,7 +404,7 @@ struct LazyPublisherTests {
     canceller.cancel()
   }
 
-  // MARK: 7. Runs are told apart
+  // MARK: 7. Values belong to their run
 
   @Test func `values of an earlier run never reach a subscriber of a later one`() async {
     let runs = Recorder<SourceContext<Int, Fault>>()
