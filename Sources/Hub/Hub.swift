@@ -180,7 +180,8 @@ public final class Hub: Sendable {
 
   // MARK: Safety
 
-  /// Drives every power line low, and puts devices without a power line to sleep, however a previous hub left them.
+  /// Drives every power line low, and puts devices without a power line to sleep, whatever state a previous hub left
+  /// them in.
   ///
   /// - Parameter isStarting: whether to skip receivers that would take seconds of listening; they sleep after their
   ///   next use

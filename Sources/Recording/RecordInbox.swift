@@ -89,7 +89,7 @@ public final class RecordInbox: Sendable {
     state.withLock { state in
       guard state.facts != facts else { return }
       state.facts = facts
-      // While nothing is written, only the last ones matter.
+      // While nothing is written, only the last facts matter.
       if state.newFacts.count == RecordInbox.mostFacts { state.newFacts.removeFirst() }
       state.newFacts.append(
         RecordedFacts.records(

@@ -24,9 +24,9 @@ struct TurnDetector: Sendable {
   }
 
   private static let degree = Double.pi / 180
-  /// A rate within this number of standard deviations of the bias is the bias.
+  /// A rate within this number of standard deviations of the bias counts as the bias.
   private static let gateSigmas = 3.0
-  /// A rate that is closer to the bias than this is the bias, however small the standard deviation.
+  /// A rate within this distance of the bias counts as the bias, however small the standard deviation is.
   private static let leastGate = 0.1 * degree
   /// A change of the rate by more than this restarts the observation.
   private static let steadiness = 0.2 * degree

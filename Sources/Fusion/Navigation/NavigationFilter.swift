@@ -78,7 +78,7 @@ public struct NavigationFilter: Sendable {
   var headingRefusal: HeadingRefusal?
   /// The number of consecutive fixes whose course contradicts the stated heading.
   var headingContradictions = 0
-  /// Whether stated headings have proved wrong, so that they are no longer used.
+  /// Whether the headings that receivers state have proved wrong. They are then no longer used.
   public internal(set) var isHeadingDoubted = false
   var alignedAt = 0.0
   var jumps = JumpRule()

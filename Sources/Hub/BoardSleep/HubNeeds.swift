@@ -20,7 +20,9 @@ extension Hub {
     return BoardSleepPolicy.Situation(needs: needs, next: next)
   }
 
-  /// - Parameter isAlone: whether to ignore that the device works, if no client wants it
+  /// Why the machine must stay awake for a device; `nil` if it need not.
+  ///
+  /// - Parameter isAlone: whether only clients count. Otherwise a device that works without a client counts too
   private static func need(of status: DeviceStatus, isWanted: Bool, isAlone: Bool) -> String? {
     if isWanted {
       return "\(status.holders.first ?? "a client") holds \(status.id)"

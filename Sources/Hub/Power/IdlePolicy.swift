@@ -37,7 +37,7 @@ struct IdlePolicy: Sendable {
 
   // MARK: Power
 
-  /// The power by the currents in the board file, milliwatts.
+  /// The power according to the currents in the board file, milliwatts.
   func statedMilliwatts(_ use: EnergyTotals.Use, isSupplied: Bool) -> Double {
     switch use {
     case .starting, .measuring: power.milliwatts

@@ -16,7 +16,7 @@ public final class PowerRail: Sendable {
     public var users: [String]
     /// The IDs of sleeping devices, which no client needs, but which need the supply for their sleep.
     public var sleepers: [String] = []
-    /// The time since which the supply is on, or off; `nil` if it has been off since before the hub began.
+    /// When the supply was switched on, or off; `nil` if it has been off since before the hub began.
     public var since: MonotonicInstant?
     /// Why the line could not be driven low. The supply then counts as on, and the rail tries again until the line is
     /// low.

@@ -1,7 +1,7 @@
 import MonotonicTime
 
-/// Keeps a receiver that wakes for a few seconds at a time on occasionally, so that it can collect its satellites'
-/// ephemerides.
+/// Occasionally keeps a receiver on that otherwise wakes for only a few seconds at a time, so that it can collect its
+/// satellites' ephemerides.
 ///
 /// A satellite repeats its ephemeris, its future orbit, every 30 seconds. Sending it takes about 18 seconds, and it is
 /// valid for about four hours. A receiver that sleeps as soon as it has a fix never receives a complete ephemeris. Its

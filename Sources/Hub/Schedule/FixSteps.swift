@@ -14,7 +14,7 @@ struct FixSteps: Sendable {
     case finish([ID])
     /// Subscribe to the motion detector for a client, then call `FixClients.hold`.
     case watch(ID, Int, Holders)
-    /// Name the clients for which receivers are awake from now on, and remove those for which they no longer are.
+    /// Add these clients as holders of awake receivers, and remove the clients that are holders no longer.
     case name([(id: ID, holders: Holders)], notAnyMore: [ID])
     /// Subscribe to the states, then call `hold(states:)`.
     case listen

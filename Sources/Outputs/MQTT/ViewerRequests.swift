@@ -79,7 +79,7 @@ struct ViewerRequests {
     (entries[key]?.timed ?? over[key], over[key] != nil)
   }
 
-  /// Forgets that the time of a viewer's request is over, because the broker no longer stores it.
+  /// Forgets that the time of a viewer's request is over, because the broker no longer stores the request.
   mutating func forgetEnd(of key: ViewerRequest.Key) { over[key] = nil }
 
   /// Whether there is a slot for a viewer's request.

@@ -37,8 +37,8 @@ final class StreamClient {
   private var rate: RequestRate
   /// Whether the client has ended its sending.
   private var hasEnded = false
-  /// The time since which the session has been full, or has had the last bytes of a client that has ended its sending;
-  /// `nil` if neither.
+  /// When the session became full, or got the last bytes of a client that has ended its sending direction; `nil` if
+  /// neither.
   private var fullSince: MonotonicInstant?
   /// Whether `fullSince` is less than `backlog` ago.
   private var isBacklogFresh = false

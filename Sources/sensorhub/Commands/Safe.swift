@@ -66,9 +66,10 @@ struct Safe: ParsableCommand {
       nextStep: "stop the hub: it switches everything off")
   }
 
-  /// The copies of board files that earlier hubs have left. If the user has named a board file and the folder of the
-  /// copies is missing or cannot be used, returns `nil`. If the user has named none, throws in this case, and also if
-  /// the folder has no copy.
+  /// The copies of board files that earlier hubs have left.
+  ///
+  /// - Returns: `nil` if the folder of the copies is missing or cannot be used, but the user has named a board file
+  /// - Throws: if the user has named no board file, and the folder is missing, cannot be used or has no copy
   private func boardInUse(_ path: SocketPath) throws -> BoardInUse? {
     let inUse: BoardInUse
     do throws(SocketError) {

@@ -13,7 +13,7 @@ final class ReadingThreads: Sendable {
   private static let waitingLimit = 32
   private static let retrySeconds = "2"
 
-  /// Why a request is refused, as the answer says it.
+  /// The reason why a request is refused, in the words of the answer.
   enum Refusal: String, Sendable {
     case tooMany = "too many requests for recordings at once"
     case noThread = "the system has no thread left for reading recordings"
