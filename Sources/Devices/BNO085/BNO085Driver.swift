@@ -280,7 +280,8 @@ final class BNO085Driver: InertialDriver {
     }
   }
 
-  /// Records the periods of the sensors that the chip states.
+  /// Processes a cargo of control reports: stores the sample periods that the chip reports for its sensors, and counts
+  /// the completed flushes.
   ///
   /// - Returns: the number of completed flushes
   private func note(_ cargo: UnsafeRawBufferPointer) -> Int {

@@ -6,8 +6,9 @@ extension NavigationFilter {
   private static let headingGate = 10.83
   /// The smallest sigma in radians. Receivers round small values to zero.
   private static let headingFloor = 0.005
-  /// If refused headings agree with each other for this many seconds, they are accepted, unless the course of a vehicle
-  /// contradicts them. A longer pause begins a new series.
+  /// Refused headings that agree with each other form a series. If a series lasts longer than this many seconds, its
+  /// headings are accepted, except in a moving vehicle, whose course shows the heading. If two refused headings are
+  /// further apart than this, the second one begins a new series.
   private static let headingPatience = 10.0
   /// How far the headings of a series may differ in radians, apart from their sigma.
   private static let headingSteadiness = 0.2

@@ -67,7 +67,7 @@ struct GravityCheck: Sendable {
   private static let longWindows = 40
   /// After this number of consecutive calm windows, the sensor is judged for the first time.
   private static let firstWindows = 8
-  /// The standard deviation of the length within a quiet window, in m/s².
+  /// A window is quiet only if the standard deviation of the length is below this value, in m/s².
   private static let quietSigma = 0.3
   /// The mean rate of rotation above which a window is not quiet, in rad/s. In a bend with 1.33 times gravity, anything
   /// slower than 170 m/s turns faster than this.

@@ -187,7 +187,8 @@ final class FixPlanner: Sendable {
     }
   }
 
-  /// Moves the times back after the machine was suspended.
+  /// Makes the scheduled fixes due earlier after the machine was suspended, because the clock stood still in the
+  /// meantime.
   private func resume(after slept: Duration) {
     update { state in
       state.steps.resume(after: slept)

@@ -22,7 +22,8 @@ public struct RecordingFiles: Sendable {
     /// The number of damaged bytes that are followed by more data. If the file has an end, this is known only after the
     /// whole file was read.
     public var leftOutByteCount: UInt64 = 0
-    /// Whether the file was found in a folder. The oldest files of a ring may be removed at any time.
+    /// Whether the file was found in a folder. Such a file may be missing when it is opened, without an error, because
+    /// a hub that records into a ring removes the oldest files.
     var isListed = false
 
     public func open() throws(RecordingError) -> MCAPReader<MCAPFileSource> {
