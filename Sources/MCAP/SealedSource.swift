@@ -48,7 +48,8 @@ struct SealState: Sendable {
   fileprivate var crc: CRC32
   /// The end of the last seal.
   fileprivate var end: UInt64
-  /// The end of the last seal, or of the data section if that follows.
+  /// The end of the part that belongs to the file. This is the end of the data section if its end record follows the
+  /// last seal and has a correct checksum; otherwise it is the end of the last seal.
   fileprivate(set) var sealedEnd: UInt64
   fileprivate(set) var damaged: [Range<UInt64>] = []
 }

@@ -149,8 +149,8 @@ public struct ReceiverSleepFigures: Equatable, Sendable {
   public static let coldSeconds = 30.0
   /// The time from a start with valid data to a fix, which is a second in most data sheets.
   private static let hotSeconds = 1.0
-  /// The time from a start with ephemerides from the host to a fix. Receivers other than u-blox get only time and
-  /// position.
+  /// The time to a fix after a start for which the host supplies ephemerides. This applies only to u-blox receivers.
+  /// The host supplies other receivers only with time and position, so they need a cold start.
   private static let helpedSeconds = 5.0
   /// The time from waking, or power on, until the receiver works.
   private static let wakingSeconds = 0.5

@@ -54,10 +54,11 @@ public struct InertialPlausibility: Sendable {
 /// Checks the scale of an accelerometer by the length of gravity.
 ///
 /// An accelerometer reads half or double values if its range was not set, or if the chip is a similar one with the same
-/// identification. At rest this is detected in two seconds. A steady bend of an aircraft is as quiet as rest, but the
-/// gyroscope shows it. In motion the check uses the mean length over a longer time. This mean is slightly above
-/// gravity, but never half or double for long, except while the sensor is shaken. The first decision about a sensor
-/// comes sooner, because nothing is known about it yet: after four seconds of usual vibration, as in a vehicle.
+/// identification. At rest this is detected in two seconds. In a steady turn of an aircraft, the accelerometer is as
+/// quiet as at rest but measures more than gravity, so the check uses the gyroscope to tell the turn from rest. In
+/// motion the check uses the mean length over a longer time. This mean is slightly above gravity, but never half or
+/// double for long, except while the sensor is shaken. The first decision about a sensor comes sooner, because nothing
+/// is known about it yet: after four seconds of usual vibration, as in a vehicle.
 struct GravityCheck: Sendable {
   private static let gravity = 9.80665
   private static let windowSeconds = 0.5

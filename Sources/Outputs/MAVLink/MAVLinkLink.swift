@@ -161,7 +161,7 @@ final class MAVLinkLink: PeerLink {
     }
   }
 
-  /// The maker in the heartbeat of PX4 (MAV_AUTOPILOT_PX4).
+  /// The value for PX4 in the heartbeat's field `autopilot` (MAV_AUTOPILOT_PX4).
   private static let px4 = 12
 
   private func begin(_ line: any SerialPort, at now: MonotonicInstant) {

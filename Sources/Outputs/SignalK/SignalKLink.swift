@@ -14,7 +14,7 @@ final class SignalKLink: PeerLink {
     var isWanted = false
     /// The deltas of the present connection; `nil` without a connection.
     var sender: SignalKSender?
-    /// The waiting messages. Their size limits how old a value can be when it is sent.
+    /// The waiting messages. The queue holds only a few seconds of them, so that no value is old when it is sent.
     var queue = BoundedQueue<[UInt8]>(limit: SignalKLink.queueLimit)
   }
 

@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// The parts of a state that `verify` reads. The board's position is not among them.
+/// The parts of a state that `verify` reads. Of the position, it reads only the age and the accuracy, not the
+/// coordinates.
 struct VerifiedState: Decodable {
   struct Vector: Decodable {
     var x, y, z, age: Double
