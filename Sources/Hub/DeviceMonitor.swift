@@ -80,7 +80,7 @@ public final class DeviceMonitor: Sendable {
     if mustDeliver { property.deliver() }
   }
 
-  /// Moves the times back after the machine was suspended, so that durations include the suspension.
+  /// Makes the times earlier after the machine was suspended, so that durations include the suspension.
   private func resume(after slept: Duration) {
     health.goBack(by: slept)
     change { state, _ in

@@ -204,7 +204,7 @@ public struct BoardSleepPolicy: Sendable {
     if !wasWoken { staysUntil = now + settings.afterStart }
   }
 
-  /// Moves the times back after a sleep that this policy did not begin.
+  /// Makes the times earlier by a sleep that this policy did not begin.
   public mutating func goBack(by slept: Duration) {
     staysUntil.moveBack(by: slept)
     retryAt?.moveBack(by: slept)

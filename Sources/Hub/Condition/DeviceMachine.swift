@@ -22,7 +22,7 @@ struct DeviceMachine: Sendable {
     idle = IdlePolicy(power, isReceiver: isReceiver)
   }
 
-  /// Moves the times back after the machine was suspended, so that durations include the suspension.
+  /// Makes the times earlier after the machine was suspended, so that durations include the suspension.
   mutating func goBack(by slept: Duration) {
     status.goBack(by: slept)
     idle.goBack(by: slept)

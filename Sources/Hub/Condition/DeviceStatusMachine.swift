@@ -121,7 +121,7 @@ struct DeviceStatusMachine: Sendable {
   /// Continues the count of wakes of the device's predecessor.
   mutating func open(wakes: Int) { (status.wakes, delivered.wakes) = (wakes, wakes) }
 
-  /// Moves the times back after the machine was suspended.
+  /// Makes the times earlier by the time for which the machine was suspended.
   mutating func goBack(by slept: Duration) {
     status.since.moveBack(by: slept)
     warningSince.moveBack(by: slept)

@@ -90,7 +90,7 @@ struct FenceRule: Sendable {
     return event
   }
 
-  /// Moves the times back after the machine was suspended. A fix may then be late, and earlier fixes are older.
+  /// Makes the times earlier by the time for which the machine was suspended. A fix may then be late, and earlier fixes are older.
   mutating func goBack(by slept: Duration) {
     crossing = nil
     wantedAt.moveBack(by: slept)

@@ -23,7 +23,7 @@ struct IdlePolicy: Sendable {
     self.isReceiver = isReceiver
   }
 
-  /// Moves the times back after the machine was suspended.
+  /// Makes the times earlier by the time for which the machine was suspended.
   mutating func goBack(by slept: Duration) {
     usage.goBack(by: slept)
     timeout.goBack(by: slept)

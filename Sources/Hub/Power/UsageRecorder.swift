@@ -45,7 +45,7 @@ struct UsageRecorder: Sendable {
   /// When the last client left; `nil` while a client is there, or if the last one was a schedule.
   var awaySince: MonotonicInstant? { gap?.since }
 
-  /// Moves the times back after the machine was suspended, because the device continued to rest. A start in progress is
+  /// Makes the times earlier after the machine was suspended, because the device continued to rest. A start in progress is
   /// not counted.
   mutating func goBack(by slept: Duration) {
     offSince?.moveBack(by: slept)

@@ -27,7 +27,7 @@ struct EphemerisCollection: Sendable {
     if trackingSince == nil { trackingSince = now }
   }
 
-  /// Moves the times back after the machine was suspended.
+  /// Makes the times earlier by the time for which the machine was suspended.
   mutating func goBack(by slept: Duration) {
     collectedAt?.moveBack(by: slept)
     trackingSince = nil

@@ -136,7 +136,7 @@ struct FixClients: Sendable {
     }
   }
 
-  /// Moves the times back after the machine was suspended.
+  /// Makes the times earlier by the time for which the machine was suspended.
   mutating func resume(after slept: Duration, at now: MonotonicInstant) {
     for id in ids { clients[id]?.resume() }
     lastFixAt = nil

@@ -80,7 +80,7 @@ struct FixSteps: Sendable {
     if hasOtherReceivers { trace = nil }
   }
 
-  /// Moves the times back after the machine was suspended.
+  /// Makes the times earlier by the time for which the machine was suspended.
   mutating func resume(after slept: Duration) {
     ephemerides.goBack(by: slept)
     trace = nil

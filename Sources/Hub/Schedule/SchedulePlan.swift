@@ -178,7 +178,7 @@ package struct SchedulePlan: Sendable {
     members[index].standsUntil = nil
   }
 
-  /// Moves the times back after the machine was suspended. A fix that became due in the meantime is due now, and kept
+  /// Makes the times earlier by the time for which the machine was suspended. A fix that became due in the meantime is due now, and kept
   /// fixes are outdated.
   mutating func resume(after slept: Duration, at now: MonotonicInstant) {
     offset += slept

@@ -116,9 +116,9 @@ extension MAVLinkMessage {
     return MAVLinkMessage(.heartbeat, fields)
   }
 
-  /// The maker in the heartbeat of a component that is no autopilot (MAV_AUTOPILOT_INVALID).
+  /// The kind of autopilot in the heartbeat of a component that is not an autopilot (MAV_AUTOPILOT_INVALID).
   static let noAutopilot = 8
-  /// The maker in the heartbeat of ArduPilot (MAV_AUTOPILOT_ARDUPILOTMEGA).
+  /// The kind of autopilot in the heartbeat of ArduPilot (MAV_AUTOPILOT_ARDUPILOTMEGA).
   static let arduPilot = 3
 
   /// - Parameters:

@@ -9,7 +9,7 @@ struct MAVLinkNode {
   struct Autopilot: Equatable {
     var system: UInt8
     var component: UInt8
-    /// The maker (MAV_AUTOPILOT).
+    /// The kind of autopilot (MAV_AUTOPILOT).
     var type: Int
     var heard: MonotonicInstant
 
