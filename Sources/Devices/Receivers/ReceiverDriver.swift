@@ -88,12 +88,13 @@ public enum ReceiverDriver: String, CaseIterable, Sendable {
   // MARK: Identification
 
   /// Listens for 1.2 s, longer than an epoch at 1 Hz. Then asks for the identity, first in the protocol that was
-  /// heard, and then in the other protocols. Protocols with sentences come before the protocol with messages, because
-  /// receivers ignore unknown sentences.
+  /// heard, and then in the other protocols, the common ones first. Among these, protocols with sentences come before
+  /// the protocol with messages, because receivers ignore unknown sentences.
   private static func identifyAny(_ channel: CommandChannel) throws(HardwareError) -> (any CommandedReceiver)? {
     let heard = try channel.protocolHeard(within: .milliseconds(1200))
     // Modules that answer in Airoha's protocol answer some commands of Quectel's as well, so Airoha comes first.
-    let others: [ReceiverDriver] = [.casic, .airoha, .quectel, .mediatek, .unicore, .ublox]
+    // Each protocol takes 1.5 s, and most receivers are from u-blox, so the rare protocols come last.
+    let others: [ReceiverDriver] = [.casic, .airoha, .mediatek, .ublox, .quectel, .unicore]
     for driver in [heard].compactMap({ $0 }) + others.filter({ $0 != heard }) {
       if let receiver = try driver.identify(channel, tries: driver == heard ? 2 : 1) { return receiver }
       if channel.isStopped { return nil }
