@@ -50,4 +50,18 @@ struct ReceiverSearchPlanTests {
     let plan = ReceiverSearchPlan(ReceiverConfiguration(driver: .ublox), known, restartedAt: .b115200)
     #expect(plan.attempts == [Attempt(speeds: [.b115200, .b9600])] && plan.fallback == .usualSpeeds)
   }
+
+  @Test func `a receiver from Unicore that sends nothing is asked at all speeds`() {
+    let question = Array("\r\nVERSIONA\r\n\r\n$VERSIONA*1B\r\n".utf8)
+    let configuration = ReceiverConfiguration(driver: .unicore)
+    for plan in [
+      ReceiverSearchPlan(configuration, ReceiverMemory.Contents(), asleep: nil),
+      ReceiverSearchPlan(configuration, ReceiverMemory.Contents(), restartedAt: .b115200),
+    ] {
+      #expect(plan.attempts.map(\.wakingBytes) == [[], question, question])
+      #expect(plan.attempts[0].speeds == [.b115200] && plan.attempts[2].speeds == [.b115200])
+      #expect(plan.attempts[1].speeds.first == .b115200)
+      #expect(Set(plan.attempts[1].speeds) == Set(SerialReceiver.usualSpeeds))
+    }
+  }
 }

@@ -21,7 +21,10 @@ struct UnicoreReceiverTests {
 
   /// An answer to a command. The checksum includes the dollar sign.
   private static func answer(_ command: String, _ result: String = "OK") -> String {
-    let body = "$command,\(command),response: \(result)"
+    checked("$command,\(command),response: \(result)")
+  }
+
+  private static func checked(_ body: String) -> String {
     let digits = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
     return "\(body)*\(digits.count == 1 ? "0" : "")\(digits)\r\n"
   }
@@ -110,6 +113,28 @@ struct UnicoreReceiverTests {
     let receiver = ScriptedReceiver(takesLines: true) { Self.react($0, refusing: "MASK BDS") }
     let (_, warning, _) = try await visit(receiver, settings { $0.constellations = [.gps, .glonass, .galileo] })
     #expect(warning?.contains("Unicore UM982 R4.10Build15434: it refused constellations") == true, "\(warning ?? "")")
+  }
+
+  @Test func `a receiver that refuses a sentence is not left silent, and saves nothing`() async throws {
+    let receiver = ScriptedReceiver(takesLines: true) { request in
+      let command = Self.line(request)
+      guard command == "GPGGA 0.05" else { return Self.react(request, Self.um980) }
+      // Some receivers state the refused command only at the end.
+      return .says(Array(Self.checked("$command,response: PARSING FAILD NO MATCHING FUNC GPGGA 0.05").utf8))
+    }
+    let (requests, warning, _) = try await visit(
+      receiver,
+      settings {
+        $0.messages = .nmea
+        $0.rateHz = 20
+        $0.saves = true
+      })
+    #expect(
+      requests == [
+        "VERSIONA", "UNLOG", "GPGGA 0.05", "GPGGA 1", "GPRMC 0.05", "GPGSA 0.05", "GPGST 0.05", "GPGSV 1",
+      ])
+    #expect(warning?.contains("it refused rateHz") == true, "\(warning ?? "")")
+    #expect(warning?.contains("saves: the hub saves nothing") == true, "\(warning ?? "")")
   }
 
   @Test func `a rate that the receiver lacks, and UBX messages, are reported`() async throws {

@@ -47,9 +47,10 @@ public struct ReceiverConfiguration: Sendable {
     return SleepLimit(duration: .milliseconds(Int64(UbloxReceiver.longestSleepMilliseconds)), isWakeable: true)
   }
 
-  /// The speeds that are tried first: those in the board file, and Quectel's factory speed, which is rare among others.
+  /// The speeds that are tried first: those in the board file, and the factory speed of Quectel and Unicore.
   var likelySpeeds: [BaudRate] {
-    [speed, settings.speed, driver == .quectel ? .b460800 : nil].compactMap { $0 }.unique
+    let factory: BaudRate? = driver == .quectel ? .b460800 : driver == .unicore ? .b115200 : nil
+    return [speed, settings.speed, factory].compactMap { $0 }.unique
   }
 
   /// The bytes that wake the receiver from any of its sleep modes.

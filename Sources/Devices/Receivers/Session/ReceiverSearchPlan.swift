@@ -49,12 +49,25 @@ struct ReceiverSearchPlan: Equatable, Sendable {
       let speeds = likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(3)) : likely
       attempts.insert(Attempt(speeds: speeds, wakingBytes: configuration.wakingBytes), at: 0)
     }
+    attempts += ReceiverSearchPlan.questions(configuration, known, likely)
   }
 
   /// The plan after a restart of the receiver, which may have lost its speed.
   init(_ configuration: ReceiverConfiguration, _ known: ReceiverMemory.Contents, restartedAt speed: BaudRate) {
     let likely = ReceiverSearchPlan.likelySpeeds(configuration, known, asleep: nil)
-    attempts = [Attempt(speeds: ([speed] + likely).unique)]
+    let speeds = ([speed] + likely).unique
+    attempts = [Attempt(speeds: speeds)] + ReceiverSearchPlan.questions(configuration, known, speeds)
+  }
+
+  /// The attempts for a receiver from Unicore, which may send nothing until it gets a command: by factory setting, or
+  /// because the last run ended between UNLOG and the sentences. The likely speeds are tried twice, in case the receiver
+  /// was still starting.
+  private static func questions(
+    _ configuration: ReceiverConfiguration, _ known: ReceiverMemory.Contents, _ likely: [BaudRate]
+  ) -> [Attempt] {
+    guard (known.receiver?.driver ?? configuration.driver) == .unicore else { return [] }
+    let speeds = [(likely + SerialReceiver.usualSpeeds).unique, likely]
+    return speeds.map { Attempt(speeds: $0, wakingBytes: UnicoreReceiver.question) }
   }
 
   /// The speeds to try first.

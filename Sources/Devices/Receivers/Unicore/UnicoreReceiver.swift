@@ -38,6 +38,9 @@ struct UnicoreReceiver: CommandedReceiver {
     return nil
   }
 
+  /// Requests for the version in both forms. The answer shows the speed of a receiver that sends nothing else.
+  static let question = UnicoreRequest.version(false).bytes + UnicoreRequest.version(true).bytes
+
   private func ask(_ command: String, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     try channel.ask(UnicoreRequest(command, wantsChecksums))
   }
@@ -68,11 +71,36 @@ struct UnicoreReceiver: CommandedReceiver {
       if period == nil { report.lacks("rateHz", "this receiver has 1, 2, 5, 10 and 20 Hz: set one of these") }
       let replacesAll = settings.messages == .nmea
       if period != nil || replacesAll {
-        let commands = (replacesAll ? ["UNLOG"] : []) + sentences(every: period ?? "1")
-        report.note(settings.rateHz == nil ? "messages" : "rateHz", try ask(commands, channel))
+        let answer = try chooseSentences(every: period ?? "1", channel, replacingAll: replacesAll)
+        report.note(settings.rateHz == nil ? "messages" : "rateHz", answer)
+        // A saved selection without sentences would leave the receiver silent at each later start.
+        if replacesAll, !answer.isGood, settings.saves, !report.isHopeless {
+          return report.lacks("saves", "the hub saves nothing until the receiver accepts all sentences")
+        }
       }
     }
     if settings.saves, !report.isHopeless { report.note("saves", try ask("SAVECONFIG", channel)) }
+  }
+
+  /// Requests the sentences that the hub reads. If the receiver refuses one of them, continues with the others.
+  ///
+  /// - Parameter replacesAll: whether to stop all other output first. After that, a sentence that the receiver refuses
+  ///   is requested once a second, so that the receiver does not stay silent
+  private func chooseSentences(
+    every period: String, _ channel: CommandChannel, replacingAll replacesAll: Bool
+  ) throws(HardwareError) -> ReceiverAnswer {
+    var result = try replacesAll ? ask("UNLOG", channel) : .accepted
+    guard result.isGood else { return result }
+    for (sentence, period) in sentences(every: period) {
+      let answer = try ask("\(sentence) \(period)", channel)
+      if !answer.isGood { result = answer }
+      if answer == .refused, replacesAll, period != "1" {
+        _ = try ask("\(sentence) 1", channel)
+      } else if !answer.isGood, answer != .refused {
+        return answer
+      }
+    }
+    return result
   }
 
   /// The commands that select the satellites. They leave NavIC as it is.
@@ -97,11 +125,11 @@ struct UnicoreReceiver: CommandedReceiver {
     }
   }
 
-  /// The commands for the sentences that the hub reads. The satellites in view are reported once a second at most,
+  /// The sentences that the hub reads, and their intervals. The satellites in view are reported once a second at most,
   /// because the list has many sentences.
-  private func sentences(every period: String) -> [String] {
+  private func sentences(every period: String) -> [(String, String)] {
     let fast = ["GPGGA", "GPRMC", "GPGSA", "GPGST"] + (hasTwoAntennas ? ["UNIHEADINGA"] : [])
-    return fast.map { "\($0) \(period)" } + ["GPGSV \(period.hasPrefix("0") ? "1" : period)"]
+    return fast.map { ($0, period) } + [("GPGSV", period.hasPrefix("0") ? "1" : period)]
   }
 
   /// Sets the speed of the port that the receiver is connected with. The command needs the name of the port. A version
@@ -134,7 +162,8 @@ struct UnicoreReceiver: CommandedReceiver {
 }
 
 /// A command, and its answer: `$command,WORDS,response: OK*hh`. After `response` the receiver says why it refuses a
-/// command, for example `PARSING FAILD NO MATCHING FUNC`.
+/// command, for example `PARSING FAILD NO MATCHING FUNC`. The reason may contain commas, and the refused command is in
+/// some answers only at its end: `$command,response: PARSING FAILD NO MATCHING FUNC WORDS*hh`.
 struct UnicoreRequest: ReceiverRequest {
   let bytes: [UInt8]
   let subject: String
@@ -171,12 +200,14 @@ struct UnicoreRequest: ReceiverRequest {
     let text = String(decoding: raw.bytes, as: UTF8.self)
     guard text.hasPrefix("$command,") else { return nil }
     let fields = text.dropFirst(9).prefix { $0 != "*" }.split(separator: ",", omittingEmptySubsequences: false)
-    guard let result = fields.last, result.hasPrefix("response") else { return nil }
-    guard fields.dropLast().joined(separator: ",").uppercased() == command else {
+    guard let end = fields.firstIndex(where: { $0.hasPrefix("response") }) else { return nil }
+    let result = fields[end...].joined(separator: ",").uppercased()
+    let isRefusedByEnd = end == 0 && result.hasSuffix(" \(command)")
+    guard isRefusedByEnd || fields[..<end].joined(separator: ",").uppercased() == command else {
       answerSoFar = .otherwise("the result of another command")
       return nil
     }
-    guard result.hasSuffix("OK") else { return .refused }
+    guard result.filter({ $0 != " " }) == "RESPONSE:OK" else { return .refused }
     isAccepted = true
     return asksForVersion ? nil : .accepted
   }
