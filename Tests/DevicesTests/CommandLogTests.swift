@@ -71,6 +71,14 @@ struct CommandLogTests {
         == .answered(Array("LG290P03AANR01A03S,2024/04/30,10:53:07".utf8)))
   }
 
+  @Test(arguments: [
+    ("PQTMCFGFIXRATE,W,200", "PQTMCFGFIXRATE,OK,1000"), ("PQTMCFGFIXRATE,W,200", "PQTMCFGFIXRATE,W,200"),
+    ("PQTMCFGFIXRATE,R", "PQTMCFGFIXRATE,OK"), ("PQTMCFGFIXRATE,R", "PQTMCFGFIXRATE,R"),
+  ])
+  func `a PQTM command is not answered by itself, or by an answer of another kind`(_ body: String, _ answer: String) {
+    #expect(self.answer(to: QuectelReceiver.request(body), in: ["$\(answer)"]) == .unanswered)
+  }
+
   @Test func `the commands to Quectel's receivers are as in a log`() {
     let said = Set(sentences("quectel_nmea_command.log"))
     for body in [

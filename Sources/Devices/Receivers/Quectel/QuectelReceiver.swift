@@ -48,14 +48,19 @@ struct QuectelReceiver: CommandedReceiver {
     uniqueID = String(decoding: text, as: UTF8.self).split(separator: ",").last.map(String.init)
   }
 
-  /// A command, or a question.
+  /// A command, or a question. Reading and writing a setting have the same name in their answers, but only reading is
+  /// answered with values.
   static func request(_ body: String) -> SentenceRequest {
-    let name = body.prefix { $0 != "," }
+    let words = body.split(separator: ",").map(String.init)
+    let (writes, reads) = (words.dropFirst().first == "W", words.dropFirst().first == "R")
     return SentenceRequest(body) { fields in
-      guard fields.first == name, fields.count > 1 else { return .nothing }
+      guard let first = fields.first, first == words[0], fields.count > 1 else { return .nothing }
       switch fields[1] {
       case "ERROR": return .answer(.refused)
-      case "OK" where fields.count == 2: return .answer(.accepted)
+      case "OK" where fields.count == 2: return reads ? .nothing : .answer(.accepted)
+      // A line that is connected to itself returns the command.
+      case "R" where reads: return .nothing
+      case _ where writes: return .nothing
       default:
         let values = fields.dropFirst(fields[1] == "OK" ? 2 : 1)
         return .answer(.answered(Array(values.joined(separator: ",").utf8)))
@@ -86,7 +91,7 @@ struct QuectelReceiver: CommandedReceiver {
         (flags + present.split(separator: ",").dropFirst(flags.count).map(String.init)).joined(separator: ",")
       }
     }
-    if let model = settings.dynamicModel {
+    if let model = settings.dynamicModel, !report.isHopeless {
       if let number = model.quectelNumber {
         try changes.set("dynamicModel", "PQTMCFGNAVMODE", channel, &report) { _ in "\(number)" }
       } else {
