@@ -343,6 +343,14 @@ public struct RawSentence {
     return remainder
   }
 
+  /// Whether the sentence is an answer of one of Unicore's receivers to a command, and no report: `$command`, `$CONFIG`,
+  /// `$devicename` or the log VERSIONA.
+  public var isUnicoreAnswer: Bool {
+    let address = address
+    if isLog { return address.spells(UnicoreVersion.address) }
+    return address.spells("command") || address.spells("CONFIG") || address.spells("devicename")
+  }
+
   /// Whether the address is two letters for the talker and three for the type. A manufacturer's own address begins with
   /// a P, except for Quectel's talker PQ, so `PGRMC` is not an RMC.
   @inline(__always)

@@ -31,6 +31,10 @@ struct UnicoreAnswerTests {
       let (found, bad) = sentences(line + "\r\n", cut: cut)
       #expect(found == [line] && bad == 0, "\(cut)")
     }
+    var framer = SentenceFramer()
+    Array((line + "\r\n").utf8).withUnsafeBufferPointer { bytes in
+      framer.push(bytes) { raw in #expect(raw.isUnicoreAnswer) }
+    }
   }
 
   @Test(arguments: [

@@ -135,7 +135,8 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   }
 }
 
-/// The sentences, or messages, of one read that began at the same instant.
+/// The sentences, or messages, of one read that began at the same instant. Unicore's answers to the hub's commands are
+/// left out, because their checksums are wrong to other programs.
 private struct SentenceLines {
   private var bytes: [UInt8] = []
   private var isBinary = false
@@ -146,6 +147,7 @@ private struct SentenceLines {
   ) {
     switch frame {
     case .sentence(let raw):
+      if raw.isUnicoreAnswer { return }
       begin(raw.beganAt, isBinary: false, readAt, forward)
       bytes += raw.bytes
       bytes += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
