@@ -61,6 +61,10 @@ struct ReceiverSettingsTests {
           + "'auto', 'ublox', 'quectel', 'unicore'"
       ),
       (
+        "driver: 'unicore', messages: 'ubx'",
+        "board:3: 'devices.gps.messages' must be 'nmea' with this driver"
+      ),
+      (
         "driver: 'quectel', messages: 'ubx'",
         "board:3: 'devices.gps.messages' must be 'nmea' with this driver"
       ),

@@ -158,7 +158,9 @@ extension ReceiverSettings {
     dynamicModel = try section.choice("dynamicModel", of: DynamicModel.self)
     powerMode = try section.choice("powerMode", of: PowerMode.self)
     messages = try section.choice("messages", of: Messages.self)
-    if driver == .quectel, messages == .ubx { throw section.wrong("messages", expected: "'nmea' with this driver") }
+    if driver == .quectel || driver == .unicore, messages == .ubx {
+      throw section.wrong("messages", expected: "'nmea' with this driver")
+    }
     speed = try section.baudRate("setSpeed")
     saves = try section.boolean("saves") ?? false
     restores = try section.boolean("restores") ?? false
