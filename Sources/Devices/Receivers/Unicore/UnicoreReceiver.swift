@@ -136,6 +136,8 @@ struct UnicoreReceiver: CommandedReceiver {
   /// that is requested for a port arrives there only.
   private func setSpeed(_ speed: BaudRate, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     guard speed != .b4800 else { return .refused }
+    // A late version, requested without a port, would count for a port that the receiver is not connected with.
+    try channel.listen(for: .milliseconds(300))
     for port in ["COM1", "COM2", "COM3"] {
       let answer = try channel.ask(UnicoreRequest.version(wantsChecksums, for: port), tries: 1)
       if answer == .stopped { return answer }
