@@ -24,9 +24,9 @@ enum WebSocketFrame {
     var frame: [UInt8] = [0x80 | kind.rawValue]
     switch count {
     case ..<126: frame.append(0x80 | UInt8(count))
-    case ..<65_536: frame += [0x80 | 126, UInt8(count >> 8), UInt8(count & 0xFF)]
+    case ..<65_536: frame += [0xFE, UInt8(count >> 8), UInt8(count & 0xFF)]
     default:
-      frame.append(0x80 | 127)
+      frame.append(0xFF)
       for shift in stride(from: 56, through: 0, by: -8) { frame.append(UInt8(truncatingIfNeeded: count >> shift)) }
     }
     let masks = stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: mask >> UInt32($0)) }
