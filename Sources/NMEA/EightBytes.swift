@@ -6,7 +6,7 @@ struct EightBytes {
 
   private var exclusiveOr: UInt64 = 0
   private var union: UInt64 = 0
-  /// A count in each byte: the number of words with a comma at that place.
+  /// A count in each byte: the number of words of eight characters that had a comma at that place.
   private var commas: UInt64 = 0
 
   /// Examines the leading characters, in memory order, that are above all characters at which a sentence may end.

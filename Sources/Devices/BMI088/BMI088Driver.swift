@@ -94,7 +94,7 @@ final class BMI088Driver: InertialDriver {
     case .misread: return try startOver(.misread, &batch)
     }
     join(into: &batch)
-    // This number of samples waits only if the accelerometer has stopped sending.
+    // More samples than fit into a batch wait only if the accelerometer has stopped sending.
     if waiting.count > IMUBatch.capacity { return try startOver(.misread, &batch) }
     guard batch.count > 0 else { return }
     sampleCount += batch.count
@@ -108,7 +108,7 @@ final class BMI088Driver: InertialDriver {
     try? accelerometer?.sleep()
   }
 
-  /// Returns whether a BMI088 accelerometer is on the bus of a gyroscope, so that the gyroscope belongs to a BMI088.
+  /// Returns whether the gyroscope is part of a BMI088, which is the case if a BMI088 accelerometer is on the same bus.
   static func isWhole(_ gyroscope: I2CRegisters) throws(HardwareError) -> Bool {
     guard try gyroscope.read(BMI088GyroscopeRegister.chipID) == BMI088GyroscopeRegister.identity else { return false }
     do throws(HardwareError) {

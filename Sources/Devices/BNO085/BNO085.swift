@@ -65,7 +65,7 @@ enum BNO085Report {
   static let delayOffset = 3
   static let axesOffset = 4
 
-  /// The length of a report in bytes, from the advertisement; `nil` if the report is unknown.
+  /// The length of a report in bytes, as the chip's advertisement packet states it; `nil` if the report is unknown.
   static func length(of report: UInt8) -> Int? {
     switch report {
     case flushCompleted: 2

@@ -18,7 +18,8 @@ import MonotonicTime
 /// - A chip without output stretches the clock when it is read.
 /// - The time of the interrupt after a command is known even if the interrupt line is not wired.
 final class BNO085Driver: InertialDriver {
-  /// The number of samples at 400 Hz between two readings at 25 Hz. The manufacturer documents no larger FIFO.
+  /// The number of samples at 400 Hz between two readings at 25 Hz. The manufacturer does not document how many more
+  /// the FIFO holds.
   static let fifoSampleCount = 16
 
   /// The time for which the chip collects a batch. It is longer than the usual interval between readings. If a reading

@@ -46,7 +46,8 @@ enum DPS310Register {
   static let idle: UInt8 = 0x00
   /// Pressure and temperature are measured continuously.
   static let background: UInt8 = 0x07
-  /// The temperature sensor next to the pressure sensor, in both registers that select one.
+  /// Selects the temperature sensor next to the pressure sensor. The bit is the same in both registers that select a
+  /// temperature sensor.
   static let externalTemperature: UInt8 = 0x80
   static let pressureShift: UInt8 = 0x04
   static let isMended: UInt8 = 0x02

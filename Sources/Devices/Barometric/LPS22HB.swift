@@ -10,7 +10,7 @@ import MonotonicTime
 enum LPS22HBRegister {
   /// WHO_AM_I.
   static let whoAmI: UInt8 = 0x0F
-  /// CTRL_REG1: rate, filter, and whether the bytes of a number change together.
+  /// CTRL_REG1: rate, filter, and block data update, which keeps the bytes of a number from one measurement.
   static let control1: UInt8 = 0x10
   /// CTRL_REG2: reset, and whether a burst continues with the next register, which is the default.
   static let control2: UInt8 = 0x11

@@ -23,7 +23,7 @@ enum MS5611Command {
   static let convertTemperature: UInt8 = 0x58
 }
 
-/// Driver of the MS5611, which measures only on command, and only the pressure or the temperature at a time.
+/// Driver of the MS5611, which measures only on command, and either the pressure or the temperature at a time.
 ///
 /// A read does not wait: it takes the result of the last conversion, and starts the next conversion. After each
 /// sample, the next reads convert the temperature first and the pressure second. The result of the pressure stays in

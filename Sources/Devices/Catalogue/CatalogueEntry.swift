@@ -7,7 +7,8 @@ public struct CatalogueEntry: Sendable {
   public var title: String
   public var addresses: [UInt8]
   public var identity: ChipIdentity
-  /// The software whose driver has read the same values from the simulated chip, or uses the chip in the same way.
+  /// The software whose driver has read the same values from the simulated chip as the hub's driver, or which uses the
+  /// chip in the same way.
   public var provenAgainst = ""
   /// The number of samples of the chip's FIFO that the driver uses; 0 if there is no FIFO.
   public var fifoSampleCount = 0

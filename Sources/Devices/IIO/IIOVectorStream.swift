@@ -25,8 +25,9 @@ final class IIOVectorStream {
 
   private let buffer: IIOBuffer
   private let axes: [IIOAxes]
-  /// The index of the first channel of an acceleration or a magnetic field. A field of zero shows that the bus hangs,
-  /// because gravity and the Earth's field never vanish. `nil` if the scans contain only angular rates.
+  /// The index of the first channel of an acceleration or a magnetic field. Because of gravity and the Earth's field,
+  /// these vectors are never zero, so a zero vector shows that the bus hangs. The value is `nil` if the scans contain
+  /// only angular rates.
   private let firstOfField: Int?
   private let temperature: Int?
   private let lag: Duration
@@ -157,8 +158,8 @@ struct IIOTimeline {
   }
 }
 
-/// Detects a chip that repeats one value forever. Up to 30 repetitions are normal, because the kernel may state few
-/// digits.
+/// Detects a chip that repeats one value forever. Up to 30 repetitions are normal, because the kernel may round values
+/// so coarsely that successive measurements are equal.
 struct IIORepetition<Value: Equatable> {
   private static var most: Int { 30 }
 

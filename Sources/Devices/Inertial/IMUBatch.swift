@@ -57,8 +57,8 @@ public struct IMUBatch: Sendable {
     count += 1
   }
 
-  /// Adds a sample, which gets its time with `stamp`. A sample with a value that is not a number keeps its place until
-  /// then.
+  /// Adds a sample without a time. `stamp` sets the time later, from the sample's place in the batch, so a sample with
+  /// a value that is not a number stays in the batch until then.
   mutating func append(gyroscope: SIMD3<Float>, accelerometer: SIMD3<Float>) {
     place(IMUSample(at: MonotonicInstant(nanoseconds: 0), gyroscope: gyroscope, accelerometer: accelerometer))
   }

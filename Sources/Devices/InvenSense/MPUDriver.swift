@@ -65,7 +65,7 @@ enum MPURegister {
   // Interrupts
   static let fifoOverflow: UInt8 = 0x10
   static let dataReady: UInt8 = 0x01
-  /// The interrupt line falls on any read.
+  /// Any read clears the interrupt, not only a read of the interrupt status.
   static let clearOnAnyRead: UInt8 = 0x10
   /// Connects the chip's own bus to the host's.
   static let bypass: UInt8 = 0x02

@@ -16,8 +16,8 @@ enum MagnetometerBypass {
 
     init(rateHz: Double) { limit = max(2, Int(Patience.seconds * rateHz)) }
 
-    /// Performs `measure`. Returns `nil` if no chip answers, and throws the error after half a second without an
-    /// answer.
+    /// Performs `measure`. If the magnetometer does not answer, returns `nil` for the first half second, and after that
+    /// throws the error of `measure`. Other errors are thrown at once.
     mutating func bear(
       _ measure: () throws(HardwareError) -> MagnetometerSample?
     ) throws(HardwareError) -> MagnetometerSample? {

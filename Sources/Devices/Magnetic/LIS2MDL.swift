@@ -17,7 +17,7 @@ enum LIS2MDLRegister {
   static let configurationA: UInt8 = 0x60
   /// CFG_REG_B: offset cancellation.
   static let configurationB: UInt8 = 0x61
-  /// CFG_REG_C: whether both bytes of a number change together.
+  /// CFG_REG_C: block data update, which keeps both bytes of a number from one measurement.
   static let configurationC: UInt8 = 0x62
   /// STATUS_REG: the flags of new measurements.
   static let status: UInt8 = 0x67

@@ -19,7 +19,7 @@ enum LIS3MDLRegister {
   static let control3: UInt8 = 0x22
   /// Performance of z, and the order of bytes, 7.5.
   static let control4: UInt8 = 0x23
-  /// Whether both bytes of a number change together, 7.6.
+  /// Block data update, which keeps both bytes of a number from one measurement, 7.6.
   static let control5: UInt8 = 0x24
   /// The flags of new measurements, 7.7.
   static let status: UInt8 = 0x27

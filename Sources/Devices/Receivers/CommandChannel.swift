@@ -23,8 +23,8 @@ public final class CommandChannel {
   private let receive: (borrowing GNSSObservation) -> Void
   /// The present speed of the line.
   private(set) var speed: BaudRate
-  /// The latest end of the present run; `nil` until `endInOrder`. The end of a run must not wait for a receiver that
-  /// no longer answers.
+  /// The time by which the present run must end; `nil` until `endInOrder` sets it. The end of a run must not wait for a
+  /// receiver that no longer answers.
   private var deadline: MonotonicInstant?
   static let endingTime = Duration.seconds(3)
   /// The driver of the assumed receiver, during identification.

@@ -26,7 +26,7 @@ protocol CommandedReceiver: Sendable {
   func restart(_ restart: ReceiverRestart, _ channel: CommandChannel) throws(HardwareError)
   /// Whether the receiver must be configured again after a sleep.
   func forgetsSettings(in sleep: ReceiverSleep) -> Bool
-  /// Whether `keepKnowledge` stops the receiver while the receiver stores its satellite data, if it is allowed to.
+  /// Whether `keepKnowledge` with `mayStop` stops the receiver while the receiver stores its satellite data.
   var stopsToKeepKnowledge: Bool { get }
   /// Makes the receiver report or store its satellite data before its supply is switched off.
   ///
@@ -85,7 +85,8 @@ public struct SleepLimit: Equatable, Sendable {
   /// Whether bytes wake the receiver earlier. If not, it ignores all bytes until it wakes.
   public var isWakeable: Bool
 
-  /// How long after falling asleep the supply must be off, because the receiver may wake at any time after that.
+  /// The time after falling asleep by which the supply must be off, because the receiver may wake at any time after
+  /// that.
   public var end: Duration { duration * 99 / 100 }
 
   /// The time after which the receiver can be told to sleep again.

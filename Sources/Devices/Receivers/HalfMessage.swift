@@ -19,7 +19,7 @@ struct HalfMessage {
   /// The number of bytes until the end of a message whose length is known.
   private var missing = 0
 
-  /// Follows bytes that were sent.
+  /// Records bytes that were sent.
   mutating func take(_ bytes: ArraySlice<UInt8>) {
     var bytes = bytes
     while !bytes.isEmpty {

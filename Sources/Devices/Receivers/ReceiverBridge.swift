@@ -142,7 +142,7 @@ public final class ReceiverBridge: Sendable {
 
   // MARK: The reader's side
 
-  /// Whether a client has the right to write, or has left bytes.
+  /// Whether a client has the right to write, or bytes of a departed client still wait.
   var isInUse: Bool { state.withLock { $0.writer != nil || !$0.waiting.isEmpty } }
 
   var hasWriter: Bool { state.withLock { $0.writer != nil } }

@@ -41,7 +41,7 @@ struct FrozenOutputDetector: Sendable {
   /// coarsest sentences state positions in steps of 18 m.
   private static let distance = 50.0
   private static let leastRepetitions = 5
-  /// The longest time for which a stated speed counts, seconds.
+  /// The longest time in seconds for which one stated speed adds to the covered distance.
   private static let longestStep = 5.0
   /// A receiver is frozen if it sends more than `mostFrames`, but states no new time for this number of seconds plus
   /// three usual intervals.

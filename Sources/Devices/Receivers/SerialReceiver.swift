@@ -171,8 +171,8 @@ public final class SerialReceiver {
   /// The error for a line on which nothing meaningful has arrived.
   ///
   /// - Parameters:
-  ///   - bytes: the number of bytes read before the listening
-  ///   - time: the duration of the listening
+  ///   - bytes: the number of bytes that had been read when the reader began to listen
+  ///   - time: how long the reader has listened
   private func unheard(since bytes: Int, for time: Duration) -> HardwareError {
     let isSilent = byteCount - bytes < FixSearch.leastNoise
     if !port.hasSpeed {
@@ -359,8 +359,8 @@ public final class SerialReceiver {
 struct ReadRate {
   /// The limit, which is above the rate of the fastest line (921,600 baud).
   static let mostBytesPerSecond = 128 << 10
-  /// The minimum number of bytes for which a read counts. A gpsd source may have filtered out most of what it
-  /// received.
+  /// Each read counts as at least this number of bytes, because a gpsd source may have filtered out most of the bytes
+  /// that it received.
   static let leastBytesPerRead = 64
 
   private var second: (beganAt: MonotonicInstant, byteCount: Int)?

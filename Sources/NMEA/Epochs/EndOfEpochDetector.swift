@@ -26,8 +26,8 @@ struct EndOfEpochDetector: Sendable {
   private var evidence = 0
   private var neededEvidence = initialEvidence
   /// The sentences of the current epoch, with one entry per talker and kind. A u-blox receiver with all its sentences
-  /// and constellations on sends eighteen, and may send binary messages as well. If there are more than the entries,
-  /// they are not recorded.
+  /// and constellations on sends eighteen, and may send binary messages as well. If all entries are in use, further
+  /// kinds are not recorded.
   private var seen = Places(repeating: nil)
   /// The sentences of the previous epoch.
   private var seenBefore = Places(repeating: nil)

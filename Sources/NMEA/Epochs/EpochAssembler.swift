@@ -37,7 +37,8 @@ public struct EpochAssembler: ~Copyable, Sendable {
   var epochStamp: TimeOfDay?
   var used = UsedSatellites()
   var satellites = SatelliteList()
-  /// The signals of the satellites while the two lists are joined. At other times, only its memory is reused.
+  /// A second list, which holds the signals of the satellites while the two lists are joined. Outside this step, its
+  /// contents have no meaning.
   var otherList = SatelliteList()
   /// The time of week of the last list of satellites, milliseconds.
   var satellitesAt: UInt32?

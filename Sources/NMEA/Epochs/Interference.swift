@@ -13,7 +13,7 @@ public struct Interference: Equatable, Sendable {
   public var isSpoofed: Bool { spoofing == .indicated || spoofing == .multiple }
 }
 
-/// The latest report of interference of each kind of message, while it is valid.
+/// The latest report of interference from each kind of message, as long as the report is valid.
 struct InterferenceMemory: Sendable {
   /// How long a report is valid, nanoseconds. Receivers report with every epoch, or every few seconds.
   private static let lifetime: Int64 = 30_000_000_000

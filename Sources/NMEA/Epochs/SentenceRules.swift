@@ -314,7 +314,7 @@ extension EpochAssembler {
 
   private func apply(_ estimate: GarminErrorEstimate, _ update: inout FixUpdate) {
     guard let horizontal = estimate.horizontalMetres, let vertical = estimate.verticalMetres else { return }
-    // This converts from 50 % of positions (1.18 sigma of a circle) to the 95 % of the other estimates.
+    // Convert errors that contain 50 % of positions (1.18 sigma of a circle) to the 95 % of the other estimates.
     let scale = 1.96 / 1.18
     update.concernsFix = true
     update.values.latitudeErrorMetres = horizontal * 0.5.squareRoot() * scale

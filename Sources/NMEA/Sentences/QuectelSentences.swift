@@ -1,8 +1,8 @@
 /// PQTMEPE: the estimated errors of the position of a Quectel receiver, in metres.
 ///
-/// The specification does not define them. The horizontal and the spherical error are the roots of the sums of squares
-/// of the others, as with standard deviations along the axes, so they are used as such. The sentence has no time; it
-/// belongs to the epoch that it arrives in.
+/// The specification does not state the confidence level of these errors. The horizontal and the spherical error are
+/// the roots of the sums of squares of the others, as with standard deviations along the axes, so the errors are used
+/// as standard deviations. The sentence has no time; it belongs to the epoch in which it arrives.
 public struct QuectelErrorEstimate: Equatable, Sendable {
   public var northMetres: Double
   public var eastMetres: Double
@@ -13,7 +13,7 @@ public struct QuectelErrorEstimate: Equatable, Sendable {
   /// The version of the sentence with these fields.
   private static let version = 2
 
-  /// - Returns: `nil` for another version, and without errors
+  /// - Returns: `nil` for another version, or if an error along an axis is missing or not positive
   init?(_ fields: inout FieldReader) {
     guard fields.remaining >= 6, fields.integer() == QuectelErrorEstimate.version, let north = fields.number(),
       let east = fields.number(), let down = fields.number(), min(north, east, down) > 0

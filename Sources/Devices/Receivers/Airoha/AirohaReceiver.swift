@@ -4,7 +4,7 @@ import NMEA
 /// A receiver with an Airoha chip (AG3335, AG3352; Quectel's LC76G, LC86G, LC29H). The receiver takes commands in PAIR
 /// sentences, and acknowledges each with a PAIR001.
 struct AirohaReceiver: CommandedReceiver {
-  /// The firmware with all additions, for example `AG3335M_V2.5.0.AG3335_20220408,S,N`.
+  /// The complete version text of the firmware, for example `AG3335M_V2.5.0.AG3335_20220408,S,N`.
   let firmware: String
 
   var driver: ReceiverDriver { .airoha }

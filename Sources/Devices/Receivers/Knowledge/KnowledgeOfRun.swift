@@ -13,7 +13,7 @@ final class KnowledgeOfRun {
   private static let leastTracking = Duration.seconds(30)
   /// The shortest interval between writes to the flash, which tolerates about ten thousand writes.
   private static let leastBetweenWrites = Duration.seconds(3600)
-  /// The number of consecutive failures to report the data after which the receiver is not asked again.
+  /// After the receiver has failed this number of consecutive times to report its data, it is not asked again.
   private static let mostInVain = 2
 
   private let keeping: KnowledgeKeeping

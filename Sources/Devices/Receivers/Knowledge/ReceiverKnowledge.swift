@@ -48,7 +48,7 @@ public struct ReceiverKnowledge: Equatable, Sendable, Codable {
   /// The time for which ephemerides are valid: four hours around their reference time (IS-GPS-200, 20.3.4.4).
   static let databaseLife = Duration.seconds(4 * 3600)
 
-  /// Whether the data is for this receiver. Only a receiver of the same kind understands it.
+  /// Whether the data is from this receiver: the names are equal, and the unique numbers too if both are known.
   func isOf(_ receiver: any CommandedReceiver) -> Bool {
     guard self.receiver == receiver.name else { return false }
     guard let uniqueID, let other = receiver.identity.uniqueID else { return true }

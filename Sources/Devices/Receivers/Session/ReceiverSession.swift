@@ -110,8 +110,9 @@ public final class ReceiverSession {
     }
     let first = memory.present.firstSpeed
     try setUp(channel, wokenFrom: wokenFrom, foundAt: found)
-    // If the client has not changed the speed, it may have left the receiver's settings too. The speed to which the
-    // receiver returns when it loses its settings may then be another one, so restore the known value.
+    // If the client has not changed the speed, it may have kept the receiver's other settings too. The speed to which
+    // the receiver returns when it loses its settings may then differ from the present speed, so restore the known
+    // value.
     if found == relayedAt, let first { memory.present.firstSpeed = first }
     relayedAt = nil
     memory.present.lastSpeed = channel.speed
@@ -263,8 +264,8 @@ public final class ReceiverSession {
     guard let speed = try finder.find(restartedAt: before) else { return false }
     try channel.go(to: speed)
     try setUp(channel, wokenFrom: nil, foundAt: speed)
-    // If the speed has not changed, the receiver may have kept its settings. Its speed without settings may then be
-    // another one, so restore the known value.
+    // If the speed has not changed, the receiver may have kept its settings. The speed to which it returns when it
+    // loses its settings may then differ from the present speed, so restore the known value.
     if speed == before, let first { memory.present.firstSpeed = first }
     memory.present.lastSpeed = channel.speed
     return !channel.isStopped

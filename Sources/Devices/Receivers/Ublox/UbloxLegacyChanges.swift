@@ -63,7 +63,7 @@ struct UbloxLegacyChanges: UbloxChanges {
       // Without the first message there is no position. The other messages are optional.
       if !answer.isGood, index == 0 || answer == .stopped { return answer }
     }
-    // Acknowledgements are UBX messages too.
+    // Acknowledgements are UBX messages too, so the port must send UBX even if the receiver reports in NMEA.
     port.sendsUBX = true
     port.sendsNMEA = messages == .nmea
     let answer = try set(port.message, channel)
