@@ -137,13 +137,13 @@ extension HardwareError: CustomStringConvertible {
     }
   }
 
-  /// The next step of an account that is not in a group.
+  /// The next step for an account that is not in the device's group.
   static func joining(_ group: String, as account: String?) -> String {
     let after = account == Accounts.service ? "restart the hub: sudo systemctl restart sensorhub" : "log in again"
     return "add the user to the group \(group): sudo usermod -aG \(group) \(account ?? "$USER"), then \(after)"
   }
 
-  /// The next step on a machine without a group, where only root may open the device.
+  /// The next step on a machine that lacks the device's group, so that only root may open the device.
   static func creating(_ group: String) -> String {
     "install SensorHub's package (make deb): this machine has no group \(group), and the package creates it and gives it "
       + "the device"

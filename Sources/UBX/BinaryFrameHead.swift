@@ -12,8 +12,8 @@ struct BinaryFrameHead {
   private static let longestPayload = 16 + 32 * 255
   static let longestFrame = longestPayload + 10
 
-  // Noise that looks like the beginning of a long message delays the bytes after it until its claimed end. The limits
-  // below make such noise rare.
+  // Noise that looks like the beginning of a long message delays the bytes after it until the claimed end of that
+  // message. The limits below make such noise rare.
 
   /// The message classes of UBX: NAV, RXM, INF, ACK, CFG, UPD, MON, AID, TIM, ESF, MGA, LOG, SEC, HNR, NAV2.
   private static let ubxClasses: Set<UInt8> = [

@@ -176,8 +176,8 @@ struct ReadTimes: Sendable {
     var readAt: Int64
   }
 
-  /// The maximum number of stretches, for a line that is read byte by byte. If there are more stretches, the oldest are
-  /// joined in pairs.
+  /// The maximum number of stretches, which only a line that is read byte by byte can reach. If there are more
+  /// stretches, the oldest are joined in pairs.
   private static let mostStretches = 1024
 
   private var stretches: [Stretch] = []

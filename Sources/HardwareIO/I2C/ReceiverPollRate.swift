@@ -2,8 +2,8 @@ import MonotonicTime
 
 /// Decides when to ask a receiver on an I2C bus whether bytes wait in it, because it cannot signal that.
 ///
-/// The receiver reports in bursts. Close to the expected start of the next burst the questions are frequent, so that
-/// the arrival of its first byte is known to a few milliseconds. Between two bursts they are rare.
+/// The receiver reports in bursts. Close to the expected start of the next burst, the hub asks often, so that the
+/// arrival of the first byte is known to a few milliseconds. Between two bursts, it asks rarely.
 struct ReceiverPollRate: Equatable, Sendable {
   /// The interval while the period of the bursts is unknown.
   static let usual = Duration.milliseconds(20)
@@ -34,7 +34,7 @@ struct ReceiverPollRate: Equatable, Sendable {
   /// Records that a command was sent to the receiver.
   mutating func spoke(at now: MonotonicInstant) { spokeAt = now }
 
-  /// The instant of the next question, if no bytes wait now.
+  /// When to ask next, if no bytes wait now.
   func next(after now: MonotonicInstant) -> MonotonicInstant {
     if let spokeAt, now - spokeAt < ReceiverPollRate.answerTime { return now + ReceiverPollRate.frequent }
     guard let period else { return now + ReceiverPollRate.usual }

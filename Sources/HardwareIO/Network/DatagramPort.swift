@@ -28,7 +28,8 @@ public final class DatagramPort: SerialPort {
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int {
     let count = clinux_receive_now(fileDescriptor, buffer.baseAddress, buffer.count)
     if count >= 0 { return count }
-    // The other machine reports that no program has received an earlier datagram. One may start at any time.
+    // The error means that no program on the other machine received an earlier datagram. Such a program may start at
+    // any time, so this is not a failure.
     guard errno == EAGAIN || errno == EINTR || errno == ECONNREFUSED else { throw failure(errno) }
     return 0
   }

@@ -31,7 +31,8 @@ public struct WakeClockError: Error, Equatable, CustomStringConvertible {
 
 /// A real-time clock of the kernel (rtc(4)), through its device file.
 ///
-/// Only one program can have the device file open, so it is opened for each access. The alarm remains set after that.
+/// Only one program can have the device file open, so it is opened for each access. The alarm remains set after the
+/// file is closed.
 public struct RealTimeClock: WakeClock {
   private let path: String
   private let name: String

@@ -1,6 +1,6 @@
-/// A position, velocity and time from NAV-PVT or HNR-PVT. NAV-PVT has those of one solution, in 84 bytes at protocol 14
-/// and 92 from 15 on. HNR-PVT has those of an instant between two solutions, from inertial sensors, and most of its
-/// fields have other offsets.
+/// A position, velocity and time from NAV-PVT or HNR-PVT. NAV-PVT states the values of a solution, in 84 bytes at
+/// protocol 14 and 92 from 15 on. HNR-PVT states the values at an instant between two solutions, from inertial sensors,
+/// and most of its fields have other offsets.
 public struct NavigationPVT {
   public enum Carrier: UInt8, Sendable {
     case none = 0
