@@ -8,8 +8,8 @@ struct DataSectionScan<Source: MCAPSource> {
     /// Every record that the zeros at the end of the file cannot have cut. `zeros` is the offset after which the file
     /// contains only zeros.
     case wholeRecordsBefore(zeros: UInt64)
-    /// Chunks with a correct checksum that do not begin earlier than the previous one, and the records between them.
-    /// Later records may belong to an older recording.
+    /// Chunks with a correct checksum whose earliest message is not earlier than that of the previous chunk, and the
+    /// records between these chunks. Later records may belong to an older recording.
     case chunksInOrder
 
     var isForRepair: Bool { if case .wholeRecords = self { false } else { true } }

@@ -26,11 +26,12 @@ public struct MCAPRepair: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - isRecycled: whether the file was written over an older recording, so that complete chunks of the older one may
-  ///     follow the cut. A chunk is then accepted only if its checksum is correct and it does not begin earlier than
-  ///     the previous one. Records after the last such chunk, and a chunk that was cut, are discarded. Until its first
-  ///     chunk with messages is on the disk, such a file still counts as the older recording. Pass `false` for a file
-  ///     that was only appended to; less is then lost. Has no effect on a sealed file (`MCAPBlocks`): exactly the data
-  ///     confirmed by its last seal belongs to it, and the data after that does not count as lost.
+  ///     follow the cut. A chunk is then accepted only if its checksum is correct and its earliest message is not
+  ///     earlier than that of the previous chunk. Records after the last such chunk, and a chunk that was cut, are
+  ///     discarded. Until its first chunk with messages is on the disk, such a file still counts as the older
+  ///     recording. Pass `false` for a file that was only appended to; less is then lost. Has no effect on a sealed
+  ///     file (`MCAPBlocks`): exactly the data confirmed by its last seal belongs to it, and the data after that does
+  ///     not count as lost.
   ///   - memoryLimitByteCount: the size above which a record is an error
   /// - Throws: if the file is not an MCAP file, cannot be read, has a damaged header, a record above the limit, or
   ///   chunks whose compression needs a missing library
@@ -97,7 +98,8 @@ public struct MCAPRepair: Equatable, Sendable {
       }
       lost -= min(lost, UInt64(recovered))
     }
-    // With an index of the chunks, readers would not find the messages outside chunks.
+    // With an index of the chunks, readers would not look for the messages outside chunks, so the summary gets no such
+    // index.
     if scan.looseMessageCount > 0 { summary.chunks = [] }
 
     let data = RepairedSource(source, keeping: kept, leavingOut: scan.leftOut, appending: appended)

@@ -122,7 +122,7 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
       switch step {
       case .nothing: return
       case .send(let values):
-        // A timer that is still set belongs to this batch.
+        // If the alarm is still set, it was set for this batch, so it is cancelled.
         alarm.cancel()
         for value in values { run.send(value) }
         step = state.withLock { state in

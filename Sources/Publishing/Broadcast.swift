@@ -132,7 +132,8 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
   func deliver() {
     var slot: DeliverySlot?
     let step: Step = state.withLock { state in
-      // Threads change the number and the holder together under the lock. Only the change to zero needs no lock.
+      // Threads change the number of deliveries and the holder of the role together under the lock. Only the change of
+      // the number to zero needs no lock.
       let isMine =
         role.deliveries.load(ordering: .acquiring) > 0 && role.holder.load(ordering: .relaxed) == currentThread
       if isMine { return next(&state) }
@@ -162,7 +163,8 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     }
     if mustDeliver { deliver() }
     guard let slot, wait(slot) else { return }
-    // A thread that received the role may have handed it over before it reached the empty delivery.
+    // If this thread received the role, it may have handed the role over before it reached the empty delivery. It then
+    // waits again.
     if state.withLock({ $0.takenCount < slot.number }) { settle() }
   }
 

@@ -18,7 +18,7 @@ public final class HolderGroup: Sendable {
   /// One subscription's entry in a group: a single holder, or all holders of another group.
   public struct Membership: Sendable {
     fileprivate let holders: Holders
-    /// The link's number in the other group, or 0 for a single holder.
+    /// The number of the other group's link to this group; 0 for a single holder.
     fileprivate let link: Int
 
     /// The holder that messages name when this subscription begins.

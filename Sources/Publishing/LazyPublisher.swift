@@ -23,7 +23,8 @@ import MonotonicTime
 public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   /// Reads values on its own thread until `SourceContext.stop` is set.
   public typealias Body = @Sendable (SourceContext<Output, Failure>) throws(Failure) -> Void
-  /// Subscribes to the publishers that the values are derived from. Cancelling the returned subscription ends these.
+  /// Subscribes to the publishers that the values are derived from, and returns one subscription. Cancelling it ends
+  /// all of these subscriptions.
   public typealias ActivationBody = @Sendable (ActivationContext<Output, Failure>) throws(Failure) -> Subscription
 
   private enum Source: Sendable {
@@ -430,7 +431,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       // A failure after the source was told to stop is a consequence of stopping, and not of a defect of the device.
       if endedByItself, case .failed(let error) = completion { state.failure = "\(error)" }
       if let failure { state.failure = failure }
-      // The call that hung has returned. Without subscribers there is no attempt that would replace the failure.
+      // The call that hung has returned. Without subscribers no new attempt would replace the failure, so it is cleared
+      // here.
       let isFree = hasHung && state.receivers.isEmpty
       if isFree { state.failure = nil }
       if isOverForAll, finish(&state, endedByItself ? completion : .finished) { pending.broadcast = true }

@@ -58,7 +58,7 @@ extension Publisher where Failure == Never {
     }
     // A property delivers its value later if this call comes from one of its handlers, or if another thread is
     // delivering. A handler that replaces a subscription would then leave the old publisher before it holds the new
-    // one.
+    // one. The present value is therefore read directly.
     if let property = self as? Property<Output> { follow(property.value) }
     let choices = subscribe(
       as: holders, receiveValue: follow,

@@ -33,7 +33,8 @@ public final class SimulatedHardware: Hardware {
   public static let magnetometerPowerLine = "mag-power"
   public static let barometerPowerLine = "baro-power"
 
-  /// The current of the first receiver while it is on. The current deliberately differs from the value in board files.
+  /// The current of the first receiver while it is on. It deliberately differs from the value in board files, so that a
+  /// result shows which of the two was used.
   public static let gpsAmperes = 0.031
 
   public let world: World

@@ -87,7 +87,8 @@ public final class SimulatedRegisterChip<Registers: SimulatedRegisters>: Simulat
   /// Sets the line from the registers, and schedules the next time at which it may change.
   private func watch() {
     guard let interrupt, interrupt.isOpen else { return }
-    // Set outside the lock. If the instant has passed, `watch` runs again before the call returns, and takes the lock.
+    // The alarm is set outside the lock. If its instant has passed, it runs `watch` again before `set` returns, and
+    // `watch` takes the lock.
     alarm.set(asking: { lookAtLine(interrupt) }) { [weak self] in self?.watch() }
   }
 

@@ -48,7 +48,8 @@ struct SimulatedWakeUp: Sendable {
   private mutating func take(_ world: World) {
     let truth = world.truth(at: nextAt)
     let force = truth.specificForce * (1 / 9.80665)
-    // While the vehicle is parked, the filter settles and its noise stays far below the threshold.
+    // While the vehicle is parked, the filter settles and its noise stays far below the threshold, so the samples until
+    // the end of the parking are skipped.
     if mean != nil, let end = world.parkedUntil(at: nextAt), nextAt + .seconds(20) < end {
       mean = force
       nextAt = end

@@ -11,7 +11,7 @@ struct ReceivedCommand: Sendable {
 
   let form: Form
   let name: CommandName
-  /// The content of the frame; of a sentence or a line the text, without dollar sign and checksum.
+  /// The payload of a frame. For a sentence or a line, this is the text without dollar sign and checksum.
   let payload: [UInt8]
   /// The fields of a sentence after the first one.
   let fields: [String]

@@ -58,7 +58,7 @@ public final class CommandedReceiver: Sendable {
 
   public let personality: ReceiverPersonality
   private let clock: any MonotonicTimeSource
-  /// Set to the receiver's next event.
+  /// The alarm that goes off at the receiver's next event.
   private let alarm: Alarm
   private let state: Guarded<State>
 
@@ -188,7 +188,8 @@ public final class CommandedReceiver: Sendable {
       CommandedReceiver.write(&state)
       return value
     }
-    // Set outside the lock. If the instant has passed, `look` runs again before the call returns, and takes the lock.
+    // The alarm is set outside the lock. If its instant has passed, it runs `look` again before `set` returns, and
+    // `look` takes the lock.
     alarm.set(asking: { state.withLock { $0.machine.nextEvent } }) { [weak self] in self?.look { _, _ in } }
     return value
   }

@@ -123,8 +123,8 @@ extension ReceiverCharacter {
       memory: 0.000_010),
     starts: seconds(cold: 35, warm: 32, hot: 1, aided: 5), hasFlash: true)
 
-  /// UM982: about 600 mW with both antennas (product brief). It has no sleep mode, and no current for one. Its start
-  /// times are approximate.
+  /// UM982: about 600 mW with both antennas (product brief). It has no sleep mode, so the currents of the sleep modes
+  /// here are its operating current. Its start times are approximate.
   static let um982 = ReceiverCharacter(
     module: "UM982", speed: 115_200,
     currents: Currents(

@@ -25,7 +25,7 @@ extension UBXProtocol {
   /// Restores the saved data at a start. The saved data does not include the time.
   mutating func restore(_ body: inout ReceiverBody) {
     guard var saved = savedNavigation else { return restoration = .noBackup }
-    // The contents of backup RAM are newer.
+    // If backup RAM still has data, its data is newer, so nothing is restored.
     guard !body.navigation.hasPosition else { return restoration = .noBackup }
     saved.hasTime = false
     saved.isAided = true
