@@ -154,7 +154,7 @@ struct DataSectionScan<Source: MCAPSource> {
     }
     guard source.byteCount - offset >= UInt64(Layout.prefixByteCount) else { throw .cut(offset: offset) }
     let opcode = try source.bytes(at: offset, count: 1)[0]
-    // No record has opcode 0. These are zeros in a file whose size was set before its data was written.
+    // No record has opcode 0, so these bytes are zeros of a file whose size was set before its data was written.
     guard opcode != 0 else { throw .cut(offset: offset) }
     let content: Range<UInt64>
     do {

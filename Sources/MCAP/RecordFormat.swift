@@ -155,7 +155,7 @@ struct RecordSequence {
     if position == end { return nil }
     var prefix = reader("record", position..<end)
     let opcode = try prefix.integer(UInt8.self)
-    // No record has opcode 0. These are zeros in place of records.
+    // No record has opcode 0, so these bytes are zeros in place of records.
     guard opcode != 0 else { throw prefix.malformed }
     let content = try prefix.longBytes()
     defer { position = content.upperBound }

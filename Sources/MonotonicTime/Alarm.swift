@@ -30,8 +30,8 @@ public final class Alarm: Sendable {
   /// Schedules `action` at the instant that `deadline` returns. If it returns `nil`, no action is pending afterwards.
   ///
   /// Use this if several threads change the state that decides the instant, and each sets the alarm after its change.
-  /// Of concurrent calls, the last one to begin wins. It asks for the deadline only then, so the deadline takes all of
-  /// these changes into account.
+  /// Of concurrent calls, the last one to begin wins. Each call asks for the deadline after it has begun, so the
+  /// deadline of the winner takes all of these changes into account.
   ///
   /// ```swift
   /// alarm.set(asking: { state.withLock { $0.isOver ? nil : $0.nextEvent } }) { [weak self] in self?.look() }

@@ -35,7 +35,7 @@ struct EightBytes {
   private mutating func add(_ word: UInt64) {
     exclusiveOr ^= word
     union |= word
-    // These are exactly the high bits of the bytes that are commas.
+    // Before the shift, the expression has the high bit of each byte that is a comma, and no other bit.
     let difference = word ^ EightBytes.ones &* UInt64(Byte.comma)
     commas &+= ~((difference & ~EightBytes.highs) &+ ~EightBytes.highs | difference | ~EightBytes.highs) >> 7
   }

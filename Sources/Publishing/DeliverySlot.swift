@@ -11,8 +11,8 @@ final class DeliverySlot: @unchecked Sendable {
   private let hasRole = Atomic(false)
   /// The `pthread_t` of the waiting thread.
   let thread: UInt
-  /// The number of deliveries queued since the start when the wait began. The sender's own delivery is the last of
-  /// them.
+  /// The number of deliveries that had been queued in the broadcast, since it was made, when the wait began. The
+  /// sender's own delivery is the last of them.
   let number: Int
 
   init(thread: UInt, number: Int) {

@@ -152,8 +152,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     return subscription
   }
 
-  /// The values while the source runs for other subscribers. Subscribing to this neither starts the source nor keeps
-  /// it running. The subscription lasts across runs, until the publisher completes its subscribers.
+  /// The values while the source runs for other subscribers. Subscribing to this publisher neither starts the source
+  /// nor keeps it running. The subscription lasts across runs, until the publisher completes its subscribers.
   ///
   /// ```swift
   /// let lease = receiver.fixes.observed.subscribe(as: "recorder", receiveValue: { record($0) })

@@ -24,7 +24,7 @@ final class RunState: Sendable {
   }
 
   var isFirstSignOfLife: Bool {
-    // The plain load keeps the cache line shared. This is called for every value.
+    // This property is read for every value. The plain load keeps the cache line shared between the processor's cores.
     if hasShownLife.load(ordering: .relaxed) { return false }
     return !hasShownLife.exchange(true, ordering: .relaxed)
   }

@@ -9,8 +9,8 @@ extension Publisher where Failure == Never {
   ///
   /// The other publisher is replaced only when `key` changes. The subscription to the new one begins before the
   /// subscription to the old one ends, so that an upstream that both need keeps running. No value of the old one
-  /// follows a value of the new one. If this publisher is a `Property`, the first other publisher has its subscription
-  /// when `subscribe` returns. Finishes when both this publisher and the last other publisher have finished.
+  /// follows a value of the new one. If this publisher is a `Property`, `subscribe` returns after it has subscribed to
+  /// the publisher for the present value. Finishes when both this publisher and the last other publisher have finished.
   public func switchToLatest<Key: Equatable & Sendable, NewOutput: Sendable>(
     by key: @escaping @Sendable (Output) -> Key,
     _ choose: @escaping @Sendable (Output) -> any Publisher<NewOutput, Never>

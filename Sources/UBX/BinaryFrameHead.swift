@@ -31,10 +31,11 @@ struct BinaryFrameHead {
   let payload: Range<Int>
   /// The length of the whole message.
   let byteCount: Int
-  /// Whether a complete frame inside the message would prove that its length is wrong. This applies to messages longer
-  /// than `FrameWitness.longest` whose class carries no texts or files: a bit error in their length would delay many
-  /// bytes, and they contain no other messages. The message's own checksum does not matter, so the result does not
-  /// depend on how reads divide the bytes. The framer waits for the claimed end of all other messages.
+  /// Whether the framer searches for a complete frame inside the message, which proves that the message's length is
+  /// wrong. It does so if the message is longer than `FrameWitness.longest` and its class carries no texts or files:
+  /// such a message contains no other messages, and a bit error in its length would delay many bytes. The proof counts
+  /// even if the message's own checksum is right, so that the result does not depend on how reads divide the bytes. The
+  /// framer waits for the claimed end of all other messages.
   let isDoubtful: Bool
 
   /// The position of the next byte that may begin a message, or the end if there is none.

@@ -45,8 +45,8 @@ enum LSM6DS3Register {
   // FIFO control: mode
   static let fifoOff: UInt8 = 0x00
   static let fifoContinuous: UInt8 = 0x06
-  // FIFO status 2: the overrun, and the high bits of the number of words. FIFO status 1 has the low bits. The highest
-  // of these bits is always 0 in the LSM6DS3TR-C.
+  // FIFO status 2: the overrun, and the high bits of the number of words. FIFO status 1 has the low bits. In the
+  // LSM6DS3TR-C, the highest bit of the number is always 0.
   static let overrun: UInt8 = 0x40
   static let countHighBits: UInt8 = 0x0F
   // FIFO status 4

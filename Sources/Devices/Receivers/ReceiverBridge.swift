@@ -10,8 +10,8 @@ import MonotonicTime
 public final class ReceiverBridge: Sendable {
   /// If this number of bytes waits, the client must stop sending until there is room.
   static let mostWaiting = 8192
-  /// How long bytes wait if the receiver takes none. It is longer than the pause after a failure, and the search for the
-  /// receiver's speed.
+  /// How long bytes wait if the receiver takes none. Neither the pause after a failure nor the search for the
+  /// receiver's speed takes this long, so bytes are not dropped in the meantime.
   static let patience = Duration.seconds(180)
 
   private struct State {
@@ -171,8 +171,8 @@ public final class ReceiverBridge: Sendable {
   /// right to write now, its bytes stay.
   func dropLeft() { state.withLock { if $0.writer == nil { $0.waiting = [] } } }
 
-  /// Drops the bytes that a departed client has left, because the receiver is no longer read. They would reach the
-  /// receiver much later than intended.
+  /// Drops the bytes that a departed client has left, because the receiver is no longer read. Kept bytes would reach
+  /// the receiver much later than intended.
   public func readingEnded() {
     dropLeft()
     settle()

@@ -32,10 +32,10 @@ extension I2CPortName: CustomStringConvertible {
 
 /// A u-blox receiver on an I2C bus, with the same interface as a serial port. u-blox calls this port DDC.
 ///
-/// The receiver keeps its output until the host reads it, and the host has to ask for it. A kernel timer stands for the
-/// line: it becomes readable when it is time to ask. Without a reader there is no timer. A transaction is short, so that
-/// sensors on the same bus wait for a few milliseconds at most. (u-blox 8 / M8 protocol specification, UBX-13003221, DDC
-/// port; M10 SPG 5.10 interface description, UBX-21035062, I2C.)
+/// The receiver keeps its output until the host reads it, and the host has to ask for it. A kernel timer provides the
+/// descriptor to poll, which becomes readable when it is time to ask. Without a reader there is no timer. A transaction
+/// is short, so that sensors on the same bus wait for a few milliseconds at most. (u-blox 8 / M8 protocol
+/// specification, UBX-13003221, DDC port; M10 SPG 5.10 interface description, UBX-21035062, I2C.)
 public final class I2CSerialPort: SerialPort {
   /// The registers for the number of waiting bytes, the upper byte first, and for the bytes themselves.
   private enum Register {

@@ -100,8 +100,8 @@ extension GNSSFix {
     deriveRates(from: previous)
   }
 
-  /// Adds the magnetic variation, and the true or the magnetic course from the other one. This is for a whole epoch,
-  /// because the date and the receiver's own variation may be in its last sentence.
+  /// Adds the magnetic variation, and the true or the magnetic course from the other one. Call it once an epoch is
+  /// complete, because the date and the receiver's own variation may be in the epoch's last sentence.
   ///
   /// - Parameter earlier: the last known time, for an epoch without one
   mutating func deriveVariation(earlier: UTCTime?) {

@@ -23,8 +23,8 @@ public final class CommandedReceiver: Sendable {
     public var seed: UInt64 = 1
     /// Whether the receiver resolves carrier phases with corrections (RTK).
     public var takesCorrections = false
-    /// Whether the receiver is connected by its I2C port instead of its UART. Its settings for ports are those of the
-    /// port that is connected.
+    /// Whether the receiver is connected by its I2C port instead of its UART. The receiver has the port settings only
+    /// of the connected port.
     public var isOnI2C = false
     /// A recurring stretch of road without satellite reception.
     public var tunnel: SimulatedReceiver.Tunnel?

@@ -84,7 +84,7 @@ public final class ReceiverSession {
       if speed != nil { receiver.bridge?.receiverFound() }
       return speed
     } catch {
-      // A client may have stopped the receiver's output. Then only a client can start it again.
+      // A client may have stopped the receiver's output. Then only a client can make the receiver send again.
       guard error.isSilence, receiver.bridge?.isInUse == true else { throw error }
       let speed = relayedAt ?? memory.present.lastSpeed ?? configuration.speed ?? .b9600
       try receiver.setSpeed(speed)

@@ -13,7 +13,8 @@ public protocol ReceiverSessionDelegate: AnyObject {
   func identified(_ identity: ReceiverIdentity?)
   /// Receives the receiver's trouble and what the session does about it; `nil` when the receiver works again.
   func restarted(_ trouble: String?)
-  /// Whether the supply is on only for the receiver. Otherwise the supply stays on, and cannot restart the receiver.
+  /// Whether the supply is on only for the receiver. Otherwise the supply stays on, for example for another device, so
+  /// switching it cannot restart the receiver.
   var isSuppliedAlone: Bool { get }
   /// Returns the sleep mode of the receiver while its supply stays on, `nil` for none. The session asks at the end of
   /// a run, if the configuration leaves the choice to the hub.

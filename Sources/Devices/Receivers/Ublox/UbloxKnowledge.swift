@@ -64,7 +64,8 @@ extension UbloxReceiver {
       return end != nil
     }
     try channel.say(UBXMessage.databaseRequest.bytes, within: .milliseconds(800), take)
-    // If the last message is missing, silence or the time limit ends the wait. Each message is useful by itself.
+    // If the last message is missing, silence or the time limit ends the wait. The messages that have arrived are kept,
+    // because each is useful by itself.
     var before = 0
     while end == nil, messages.count > before {
       before = messages.count
