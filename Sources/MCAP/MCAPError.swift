@@ -9,7 +9,7 @@ public enum MCAPError: Error, Equatable, Sendable {
   /// A part of the file violates the format. The offset is that of the record that contains the part.
   case malformed(String, offset: UInt64)
   /// The checksum of a part of the file is wrong, so the part has changed since it was written. The offset is that of
-  /// the record, the sealed piece or the summary; for the data section, it is that of its end record.
+  /// the damaged record, sealed piece or summary; for the data section, it is the offset of the data end record.
   case wrongChecksum(String, offset: UInt64)
   /// A chunk has an unsupported compression, or its library is missing. The offset is that of the chunk.
   case compressed(String, offset: UInt64)

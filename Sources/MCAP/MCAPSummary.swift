@@ -45,7 +45,8 @@ extension MCAPSummary {
   }
 
   /// Whether the summary seems to cover the whole file. Some files have a summary that omits, for example, their
-  /// channels. Messages outside chunks are never indexed.
+  /// channels. Messages outside chunks are never indexed, so a summary without chunks is complete only if the file has
+  /// no messages.
   var isComplete: Bool {
     guard !chunks.isEmpty || statistics?.messageCount == 0 else { return false }
     if let statistics {

@@ -9,10 +9,11 @@ struct EightBytes {
   /// A count in each byte: the number of words of eight characters that had a comma at that place.
   private var commas: UInt64 = 0
 
-  /// Examines the leading characters, in memory order, that are above all characters at which a sentence may end.
+  /// Examines the leading characters, in memory order, whose codes are greater than those of all characters at which a
+  /// sentence may end.
   ///
-  /// A sentence may end at a control character, `*`, `$` and `!`. Nearly all characters of sentences are above them.
-  /// The caller handles blanks and all other characters that are not above them.
+  /// A sentence may end at a control character, `*`, `$` and `!`. Nearly all characters of sentences have greater
+  /// codes. The caller handles blanks and all other characters with lower codes.
   ///
   /// - Precondition: called at most 255 times
   /// - Returns: the number of characters taken

@@ -6,8 +6,8 @@ import Synchronization
 /// continues with the delay that the last one had reached.
 public final class FailureCount: Sendable {
   private let count = Guarded(0)
-  /// Whether a value has arrived since the last failure. An atomic, so that values need no lock; the next failure
-  /// resets the count.
+  /// Whether a value has arrived since the last failure. If so, the next failure resets the count. The flag is atomic,
+  /// so that values need no lock.
   private let isHealthy = Atomic(false)
 
   public init() {}

@@ -81,8 +81,8 @@ final class RunState: Sendable {
     case nothing
   }
 
-  /// Returns the subscriptions that the run holds, once. If the activation has not returned yet, `action` runs after
-  /// it returns.
+  /// Returns the subscriptions that the run holds. A second call returns none. If the activation has not returned yet,
+  /// `action` runs after it returns.
   func release(orElse action: @escaping @Sendable () -> Void) -> Held {
     state.withLock { state in
       switch state {

@@ -24,7 +24,7 @@ public struct SourceContext<Output: Sendable, Failure: Error>: Sendable {
   /// after the machine was suspended. The run is told to stop. If the source has subscribers, they receive the failure.
   public func interrupts(_ failure: Failure) { publisher.interrupts(run, failure) }
 
-  /// Reports that the source is up before it has a value to send.
+  /// Reports that the source is up. Call it if the source is up some time before it has a value to send.
   public func started() { if run.isFirstSignOfLife { publisher.showedLife(run) } }
 }
 

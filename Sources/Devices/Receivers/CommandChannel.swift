@@ -31,7 +31,7 @@ public final class CommandChannel {
   private var expected: ReceiverDriver?
   /// Whether a receiver was heard that uses a different protocol from the expected one, so that no answer will come.
   private var isContradicted = false
-  /// Whether the reader was told to stop. After that, requests get no answers.
+  /// Whether the reader was told to stop. After that, requests end with `stopped`, without waiting for an answer.
   private(set) var isStopped = false
 
   init(_ receiver: SerialReceiver, speed: BaudRate, receive: @escaping (borrowing GNSSObservation) -> Void) {

@@ -74,8 +74,8 @@ struct EndOfEpochDetector: Sendable {
   /// Whether the last recorded sentence is expected to end the epoch.
   var expectsEnd: Bool { evidence >= neededEvidence && last != nil && last == candidate && hasSeenTheUsual }
 
-  /// Records that the epoch was reported because `expectsEnd` was true. A later sentence of the epoch then shows that
-  /// the prediction was wrong.
+  /// Records that the epoch was reported because `expectsEnd` was true. A later sentence of the epoch may then show
+  /// that the prediction was wrong.
   mutating func wasTakenAtItsWord() { predicted = last }
 
   /// Records that the prediction was wrong, because a sentence after the predicted end changed the fix.

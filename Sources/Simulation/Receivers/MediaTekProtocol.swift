@@ -159,7 +159,7 @@ struct MediaTekProtocol: ReceiverProtocol {
     acknowledge(314, .done, &body)
   }
 
-  /// Sets the systems GPS, GLONASS, Galileo, Galileo in full and BeiDou, and restarts.
+  /// Sets the systems, in the order GPS, GLONASS, Galileo, Galileo's full mode and BeiDou, and restarts.
   private mutating func setSystems(_ values: [Int?], _ body: inout ReceiverBody) {
     let order: [SatelliteSystem] = [.gps, .glonass, .galileo, .galileo, .beidou]
     guard values.count == 5, values.allSatisfy({ $0 == 0 || $0 == 1 }) else {

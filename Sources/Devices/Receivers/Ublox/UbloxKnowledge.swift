@@ -88,7 +88,8 @@ extension UbloxReceiver {
 
   /// The time limit for sending all data. The receiver is read in the meantime.
   private static let givingTime = Duration.seconds(5)
-  /// The maximum number of messages on their way, because the receiver's input buffer holds about a kilobyte.
+  /// The maximum number of messages that the receiver has not acknowledged yet, because its input buffer holds about a
+  /// kilobyte.
   private static let mostOpen = 4
 
   func giveBack(_ knowledge: GivenKnowledge, _ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
