@@ -28,8 +28,9 @@ public enum Files {
     return try bytes(from: file, limit: limit)
   }
 
-  /// Reads a whole file of this program in a folder that other users may write to. Only a regular file is read, because
-  /// reading a pipe would block. `status` receives the file's status from when it was opened.
+  /// Reads a whole regular file in a folder that other users may write to. Any other kind of file throws EINVAL,
+  /// because reading a pipe, for example, would block. `status` is set to the status that the file had when it was
+  /// opened.
   public static func bytes(
     ofRegular path: String, limit: Int = .max, status: inout stat
   ) throws(Errno) -> [UInt8] {

@@ -68,7 +68,7 @@ public enum MPUModel: UInt8, CaseIterable, Equatable, Sendable {
 
   /// The value for the register of the gyroscope's configuration.
   ///
-  /// - Parameter range: the full-scale bits of most chips of the family
+  /// - Parameter range: the full-scale bits as most chips of the family have them
   func gyroscopeConfiguration(range: UInt8) -> UInt8 { self == .icm20690 ? range >> 1 : range }
 
   /// The start-up time of the gyroscope: product specification 6.1 (30 ms, at most 35 ms), and for newer chips the time

@@ -56,7 +56,7 @@ public struct ReceiverDecoder: ~Copyable, Sendable {
   /// The silence that ends the present epoch; `nil` if no epoch has begun.
   public var silenceThatEnds: Duration? { assembler.silenceThatEnds.map { .nanoseconds($0) } }
 
-  /// Whether all sentences of this receiver have a checksum.
+  /// Whether this receiver has sent a sentence with a checksum. A sentence without one then counts as damaged.
   var expectsChecksums: Bool { framer.expectsChecksums }
 
   /// The number of sentences and messages of known kinds so far.

@@ -37,7 +37,7 @@ public final class SerialReceiver {
   /// The events of the bridge that end a wait early. During requests to the receiver there are none.
   private var attention = Attention.none
   private var speed = BaudRate.b9600
-  /// The maximum time without bytes, or without meaningful bytes.
+  /// The time without meaningful bytes after which reading fails.
   private let silenceLimit: Duration
   /// Whether only one speed is tried.
   private var isSpeedFixed = false

@@ -96,7 +96,7 @@ struct Solution: Sendable {
 }
 
 extension Solution {
-  /// The true state of the vehicle plus an error (north, east, down, metres).
+  /// Makes a solution from the true state of the vehicle plus an error (north, east, down, metres).
   init(
     _ truth: World.Truth, error: SIMD3<Double>, utc: UTCTime, hasTime: Bool, hasFix: Bool, sigmaMetres: Double,
     satellites: [SimulatedSatellite], runTime: Duration

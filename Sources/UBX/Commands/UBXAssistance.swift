@@ -74,8 +74,8 @@ extension UBXMessage {
 
   public static let createdBackup: [UInt8] = [2]
 
-  /// UPD-SOS that asks for the result of the backup at the last start. The answer is a message that begins with
-  /// `restoredBackup`.
+  /// UPD-SOS that asks whether the receiver restored the backup at its last start. The answer is a message that begins
+  /// with `restoredBackup`.
   public static let shutdownBackupRequest = UBXMessage(UBXCommandKind.updSOS)
 
   public static let restoredBackup: [UInt8] = [3]

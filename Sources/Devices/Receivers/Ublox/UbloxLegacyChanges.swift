@@ -42,7 +42,7 @@ struct UbloxLegacyChanges: UbloxChanges {
       to: speed, saying: port.message.bytes, asking: UBXRequest(asking: UBXPortConfiguration.request))
   }
 
-  /// Reads the port's present settings, and keeps the first ones read as the original settings.
+  /// Reads the port's present settings. The settings from the first read are kept as the original ones.
   private mutating func port(_ channel: CommandChannel) throws(HardwareError) -> UBXPortConfiguration? {
     guard let payload = try get(UBXPortConfiguration.request, channel),
       let port = UBXPortConfiguration(payload: payload)
