@@ -3,9 +3,9 @@ import Glibc
 
 /// A folder that is held open, and whose owner has been checked.
 ///
-/// Files in the folder are opened, renamed and removed by its descriptor and without following links. Other users of
-/// the machine can neither redirect the folder's path, nor use links in the folder to make this process read, write or
-/// truncate a file outside.
+/// Files in the folder are opened, renamed and removed through the folder's descriptor and without following links.
+/// Other users of the machine can neither redirect the folder's path, nor use links in the folder to make this process
+/// read, write or truncate a file outside.
 ///
 ///     let folder = try Folder("/tmp/sensorhub-1000", of: .own, makingWith: 0o700)
 ///     try folder.replace("board-in-use.json5", with: text)

@@ -56,8 +56,8 @@ public struct WakeOnMotion: Sendable {
   public func driver(_ connection: ChipConnection) -> any MotionDriver { makeDriver(connection) }
 }
 
-/// Configures a chip to detect motion. The interrupt line changes once, and then stays until the chip is read, so a
-/// board that moves all day does not wake the processor all day.
+/// Configures a chip to detect motion. On motion, the interrupt line becomes active, and stays active until the chip is
+/// read. A board that moves all day therefore does not wake the processor all day.
 public protocol MotionDriver: AnyObject {
   /// Configures the chip, whatever its state, to detect motion.
   func start() throws(HardwareError)

@@ -28,7 +28,8 @@ public struct FixSearch: Equatable, Sendable {
     case loading(Int, strongest: Int)
   }
 
-  /// The time without bytes after which the line is silent. A receiver reports at least once a second.
+  /// The time without bytes after which the line is silent. At the lowest rate, a receiver reports once in five
+  /// seconds.
   static let silenceLimit = Duration.seconds(5)
   /// The noise limit if the hub listens at a single speed: after this time, bytes without a sentence count as noise.
   static let noiseLimit = Duration.seconds(5)

@@ -9,7 +9,7 @@ public final class SerialReceiver {
   static let usualSpeeds: [BaudRate] = [
     .b9600, .b38400, .b115200, .b4800, .b57600, .b19200, .b230400, .b460800, .b921600,
   ]
-  /// How long to listen at one speed. Receivers report at least once a second.
+  /// How long to listen at one speed. Unless it is configured otherwise, a receiver reports at least once a second.
   static let listeningTime = Duration.milliseconds(1500)
   /// The maximum time between two reports of the counts.
   private static let longestWait = Duration.seconds(10)
