@@ -80,7 +80,7 @@ public final class DeviceMonitor: Sendable {
     if mustDeliver { property.deliver() }
   }
 
-  /// Makes the times earlier after the machine was suspended, so that durations include the suspension.
+  /// Makes the stored times earlier by the duration of a suspension, so that durations include the suspension.
   private func resume(after slept: Duration) {
     health.goBack(by: slept)
     change { state, _ in
@@ -190,8 +190,8 @@ public final class DeviceMonitor: Sendable {
     change { state, _ in state.machine.status.waitsForMotion(milliamperes: milliamperes) }
   }
 
-  /// Records that the reader is about to shut down. After its last holder, the device has no idle timeout and no sleep
-  /// mode with its supply on.
+  /// Records that the reader is about to shut down. When the last holder leaves, the device then gets no idle timeout,
+  /// and no sleep mode that needs its supply.
   func ends(because reason: String) { state.withLock { $0.machine.idle.ending = reason } }
 
   /// Whether the device is being shut down, so that it gets no further holders.
@@ -318,7 +318,8 @@ public final class DeviceMonitor: Sendable {
   }
 
   private func setRestAlarm() {
-    // Another thread may change the first action in the meantime. This call must not then replace its alarm.
+    // Another thread may change the first action before this thread sets the alarm. The alarm then has the wrong time,
+    // so set it again.
     while let next = state.withLock({ $0.actions.next }) {
       restAlarm.set(at: next) { [weak self] in self?.performSleepActions() }
       if state.withLock({ $0.actions.next }) == next { return }

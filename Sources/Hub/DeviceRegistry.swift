@@ -3,8 +3,8 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// The devices of one board in service. It does not change. `Hub.apply` makes another one for each board, with the
-/// readers of the devices that both boards have.
+/// The devices of one board in service. A registry does not change: `Hub.apply` makes another registry for each board,
+/// with the readers of the devices that both boards have.
 public final class DeviceRegistry: Sendable {
   public let board: Board
   /// The devices in the order of the board file.
@@ -13,7 +13,7 @@ public final class DeviceRegistry: Sendable {
   public let receivers: ReceiverSelection
   /// The preferred inertial sensor.
   public let imu: IMUReader?
-  /// The energy meters, one for each supply monitor in a device's line.
+  /// The energy meters, one for each supply monitor that measures the current of other devices.
   private let meters: [EnergyMeter]
 
   /// - Parameter old: the devices that are in service; `nil` at the start

@@ -17,7 +17,7 @@ extension Hub {
   public var state: Deferred<FusedState, Never> { state(parts: .all) }
 
   /// The fused state of all awake devices, at the rate at which it changes. A subscription powers the devices that
-  /// measure some parts of the state. The other parts are included while other clients keep their devices awake.
+  /// measure the given parts of the state. The other parts are included while other clients keep their devices awake.
   public func state(parts: Set<StatePart>) -> Deferred<FusedState, Never> { states.states(rateHz: nil, parts: parts) }
 
   /// The fused state at the subscriber's rate, or at the rate in the board file. All subscribers of the same rate of at

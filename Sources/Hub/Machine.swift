@@ -97,7 +97,7 @@ public final class Machine: Sendable {
     if let since = before.offSince["\(line)"], (0...now.nanoseconds).contains(since) {
       rail.wasOff(since: MonotonicInstant(nanoseconds: since))
     } else if before.isRunning {
-      // The previous hub was killed, so its lines are being switched off now.
+      // The previous hub was killed, so its supplies may have been on until now.
       rail.wasOff(since: now)
     }
   }

@@ -5,8 +5,8 @@ import Publishing
 
 /// Measures the battery of the board, relaxes requests while it is low, and says when the board must shut down.
 ///
-/// `BatteryPolicy` decides. Between two measurements the supply monitor may sleep, and there is one timer. Nothing is
-/// measured before `begin`, after `end`, and on a board without the section `battery`.
+/// `BatteryPolicy` decides. Between two measurements the supply monitor may sleep, and one timer starts the next
+/// measurement. Nothing is measured before `begin`, after `end`, and on a board without the section `battery`.
 public final class BatteryMonitor: Sendable {
   public enum Event: Equatable, Sendable {
     /// The battery is empty, so the board must shut down. If `isReal` is `false`, the supply is simulated. The board
@@ -25,7 +25,7 @@ public final class BatteryMonitor: Sendable {
     let reader: SupplyMonitorReader
     let isReal: Bool
     var policy: BatteryPolicy
-    /// Identifies the watch, so that values of an earlier one are ignored.
+    /// Identifies the watch, so that samples of an earlier watch are ignored.
     let number: Int
     var lease: Subscription?
     /// The voltage at the last change of the level.
@@ -70,8 +70,8 @@ public final class BatteryMonitor: Sendable {
   /// Whether the present samples may change the level. A decision takes at most the battery's `grace`.
   var isDeciding: Bool { state.withLock { $0.watch?.policy.isDeciding ?? false } }
 
-  /// Whether the board must shut down at present. Since the event `shutDown`, the battery may have recovered, or may be
-  /// charged.
+  /// Whether the board must shut down at present. This may be `false` after the event `shutDown`, if the battery has
+  /// recovered or is being charged.
   public var mustShutDown: Bool { state.withLock { $0.watch?.policy.mustShutDown ?? false } }
 
   /// Calls back after each change of `degradation`.
@@ -229,7 +229,7 @@ public final class BatteryMonitor: Sendable {
       for case .level(_, let volts) in effects { watch.volts = volts }
       let before = state.watch
       state.watch = watch
-      // The flag is changed last, because the effects below need its previous value.
+      // The stored flag changes here. The effects below need its previous value, so `watch` keeps that value.
       if effects.contains(where: { if case .shutDown = $0 { true } else { false } }) { state.watch?.hasShutDown = true }
       if watch.policy.level != .critical { state.watch?.hasShutDown = false }
       // The first decision may end a shutdown that the previous run began.

@@ -4,7 +4,7 @@ import MonotonicTime
 ///
 /// A limit applies once the voltage has been below it for `grace`. It no longer applies once the voltage has been above
 /// the limit plus the hysteresis for `grace`. One sample therefore changes nothing. Only consecutive samples count: if
-/// the monitor fails or the machine is suspended, the time begins again. Without samples nothing changes.
+/// the monitor fails or the machine is suspended, `grace` begins again. Without samples nothing changes.
 ///
 /// Each method takes an event and returns the actions that the caller must perform. `next` says when the caller must
 /// measure again. The lock, the clock and the monitor belong to the caller.
@@ -34,17 +34,17 @@ public struct BatteryPolicy: Sendable {
     case rest(until: MonotonicInstant)
   }
 
-  /// A fall or a rise of the voltage beyond a limit that has not lasted for `grace` yet.
+  /// A fall or a rise of the voltage beyond a limit, if this has not lasted for `grace` yet.
   private struct Trend {
     var isFall: Bool
     var since: MonotonicInstant
-    /// The rank that applies if the trend lasts. All samples since `since` permit this rank.
+    /// The number of limits that apply if the trend lasts for `grace`. All samples since `since` permit this number.
     var rank: Int
   }
 
   /// How long the monitor may take for a sample. After a longer gap samples are not consecutive.
   static let patience = Duration.seconds(10)
-  /// The pause after a refused shutdown, which doubles up to the longest one.
+  /// The pause after the first refused shutdown, which doubles with each further refusal, and the longest pause.
   private static let pauses = (first: Duration.seconds(60), longest: Duration.seconds(900))
 
   private let settings: BatterySettings
@@ -55,7 +55,7 @@ public struct BatteryPolicy: Sendable {
   private var sampleAt: MonotonicInstant?
   private var isCharging = false
   private var pause = BatteryPolicy.pauses.first
-  /// When a refused shutdown is tried again; `nil` before the first attempt.
+  /// The earliest time of the next shutdown request; `nil` before the first request.
   private var retryAt: MonotonicInstant?
   /// Until this instant, the board stays on because it has just started.
   private var staysOnUntil: MonotonicInstant
@@ -71,7 +71,7 @@ public struct BatteryPolicy: Sendable {
   /// Whether the board stays on because it has just started, whatever the voltage.
   public func isStarting(at now: MonotonicInstant) -> Bool { now < staysOnUntil }
 
-  /// Ends the time after the start early, because an alarm has started the board and no person wants to log in.
+  /// Ends the time `afterStart` early, because an alarm has started the board and no person wants to log in.
   public mutating func startIsOver(at now: MonotonicInstant) { staysOnUntil = min(staysOnUntil, now) }
 
   /// The present level; `nil` before the first decision.
@@ -133,7 +133,7 @@ public struct BatteryPolicy: Sendable {
       self.trend = trend
       return nil
     }
-    // If the last samples are even further beyond, they begin another trend, which must last for `grace` too.
+    // If this sample is beyond further limits, it begins another trend, which must last for `grace` too.
     self.trend = target == trend.rank ? nil : Trend(isFall: isFall, since: now, rank: target)
     return trend.rank
   }
@@ -160,7 +160,7 @@ public struct BatteryPolicy: Sendable {
   /// Begins the next measurement.
   public mutating func look(at now: MonotonicInstant) { next = .sample(until: now + BatteryPolicy.patience) }
 
-  /// Begins again after the machine was suspended.
+  /// Forgets the trend and begins the next measurement, after the machine was suspended.
   public mutating func resume(at now: MonotonicInstant) {
     (trend, sampleAt, retryAt) = (nil, nil, nil)
     look(at: now)

@@ -52,7 +52,7 @@ public struct BatterySettings: Equatable, Sendable {
     }
   }
 
-  /// The limits of the first steps, combined.
+  /// The first `stepCount` steps, combined.
   func degradation(_ stepCount: Int) -> Degradation { Degradation.of(steps.prefix(stepCount)) }
 }
 

@@ -66,7 +66,7 @@ public struct Board: Equatable, Sendable {
     }
 
     public var source: Source
-    /// The rate of fused sentences, in hertz; `nil` for one set with each of the receiver's epochs.
+    /// The rate of fused sentences, in hertz; `nil` to send one set of sentences with each of the receiver's epochs.
     public var rateHz: Double?
     public var sentences: SentenceChoice
     /// The parts of the state whose devices wake for fused sentences.
@@ -120,7 +120,7 @@ public struct Board: Equatable, Sendable {
     /// Whether the output is a subscription, which keeps the devices awake. Otherwise it sends only while other clients
     /// keep the devices awake.
     public var keepsAwake: Bool
-    /// The parts of the state whose devices it keeps awake.
+    /// The parts of the state whose devices the output keeps awake.
     public var parts: Set<StatePart>
 
     /// Whether the interface exists only within this machine.

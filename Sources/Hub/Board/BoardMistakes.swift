@@ -7,10 +7,11 @@ import HardwareIO
 public struct BoardMistakes: Sendable {
   /// The mistakes in the order in which a hub finds them.
   public private(set) var all: [BoardError] = []
-  /// The board without the mistaken parts; `nil` if a device is missing or the board cannot be checked further.
+  /// The board without the mistaken parts; `nil` if a device had a mistake, or if the file could not be read to its
+  /// end.
   public private(set) var rest: Board?
 
-  /// The maximum number of mistakes. A file with more is not a board file.
+  /// The maximum number of mistakes to remove. A file with more is probably not a board file.
   private static let most = 100
 
   public init(file: String) throws(BoardError) {

@@ -43,7 +43,7 @@ public struct FleetSettings: Equatable, Sendable {
       }
   }
 
-  /// Whether a text consists of such names with slashes between them, at most 128 bytes in all.
+  /// Whether a text consists of names that `isName` accepts, with slashes between them, at most 128 bytes in all.
   public static func isTopic(_ text: some StringProtocol) -> Bool {
     text.utf8.count <= 128 && text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { isName($0) }
   }

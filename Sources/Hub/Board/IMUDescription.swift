@@ -16,7 +16,7 @@ public struct IMUDescription: Equatable, Sendable {
   public var wakesOnMotion = true
   public var power: Board.Power
   public var mount: MountMatrix
-  /// The calibration of this chip, which does not come from the board file.
+  /// The calibration of this chip, from the chip's own file and not from the board file.
   public var calibration = ChipCalibration()
 
   /// The chip's rate that is nearest to the requested one.

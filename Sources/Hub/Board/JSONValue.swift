@@ -8,7 +8,7 @@ struct JSONValue: Equatable {
     var keyRange: Range<Int>
     /// The value's range of bytes in the document.
     var valueRange: Range<Int>
-    /// The offset of the byte after the member and after its comma, if there is one.
+    /// The offset of the byte after the member, or after its comma if it has one.
     var end: Int
 
     var range: Range<Int> { keyRange.lowerBound..<valueRange.upperBound }

@@ -1,5 +1,5 @@
-/// The orientation of a sensor on the board. The matrix turns the sensor's axes into the body's (x forward, y right, z
-/// down).
+/// The orientation of a sensor on the board. The matrix converts vectors from the sensor's axes to the body's (x
+/// forward, y right, z down).
 public struct MountMatrix: Equatable, Sendable {
   private var rows: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>)
 

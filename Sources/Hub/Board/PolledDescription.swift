@@ -11,7 +11,7 @@ public struct PolledDescription<Sample: PlacedSample>: Equatable, Sendable {
   public var configuration: PolledConfiguration
   public var power: Board.Power
   public var placement: Sample.Placement
-  /// The calibration of this chip, which does not come from the board file.
+  /// The calibration of this chip, from the chip's own file and not from the board file.
   public var calibration = ChipCalibration()
 
   /// The chip's rate that is nearest to the requested one.

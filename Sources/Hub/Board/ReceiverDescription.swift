@@ -22,7 +22,8 @@ public struct ReceiverDescription: Equatable, Sendable {
   public var headingOffsetDegrees = 0.0
   /// The time from a fix until the first byte of its epoch arrives.
   public var fixLatency: Duration
-  /// The source of the receiver's corrections; `nil` for none. It does not affect how the receiver is read.
+  /// The source of the receiver's corrections; `nil` for none. A receiver with UBX messages then also reports its use
+  /// of the corrections.
   public var caster: CasterSettings?
 
   /// Whether both descriptions read the receiver in the same way; the mounting may differ.
@@ -41,7 +42,7 @@ public struct ReceiverDescription: Equatable, Sendable {
   /// Whether bytes can be sent to the receiver, for commands and corrections.
   var takesBytes: Bool { NetworkSource(port)?.takesBytes ?? !ModemPortName.isMeant(by: port) }
 
-  /// Whether the receiver has a switch, and keeps its data while it is off.
+  /// Whether the receiver has a switch, and keeps its data while the supply is off.
   var remembers: Bool { power.switch != .none && power.hasBackupBattery }
 
   var configuration: ReceiverConfiguration {
@@ -70,8 +71,8 @@ extension ReceiverDescription {
     caster = try section.section("ntrip").map { (section) throws(BoardError) in try CasterSettings(section) }
     settings.reportsCorrections = caster != nil && settings.messages == .ubx
     // A receiver without a sleep mode continues to work, so it has no standby current of its own. The supply of a
-    // receiver on the network is not this board's. The kernel and ModemManager switch the supplies of the receivers
-    // that they control.
+    // receiver on the network is not this board's, so its current counts as 0. The kernel and ModemManager switch off
+    // the receivers that they control, so their standby current counts as 0.
     power = try Board.Power(
       section.section("power"), typicalMilliamperes: NetworkSource.isMeant(by: port) ? 0 : 40,
       standbyMilliamperes: ReceiverDescription.isSwitchedByOthers(port) ? 0 : nil, receiver: driver)

@@ -32,7 +32,7 @@ public struct SignalKServer: Equatable, Sendable {
   /// Whether the output is a subscription, which keeps the devices awake. Otherwise it sends only while other clients
   /// keep the devices awake.
   public var keepsAwake: Bool
-  /// The parts of the state whose devices it keeps awake.
+  /// The parts of the state whose devices the output keeps awake.
   public var parts: Set<StatePart>
 }
 

@@ -37,7 +37,7 @@ public struct BoardSleepMemory: Codable, Equatable, Sendable {
     if let sleep {
       let named: [Int64] = [sleep.beganAt, sleep.alarmAt ?? 0, sleep.dueAt ?? 0]
       guard named.allSatisfy({ instants.contains($0) }) else { return false }
-      // The alarm comes at most a few minutes before the fix.
+      // The alarm comes at most a few minutes before the fix, so a difference of more than a day is not plausible.
       if let due = sleep.dueAt, let alarm = sleep.alarmAt, !(0...86_400_000_000_000).contains(due - alarm) {
         return false
       }
@@ -60,7 +60,7 @@ public struct BoardSleepMemory: Codable, Equatable, Sendable {
     guard let sleep else { return nil }
     self.sleep = nil
     let wake = BoardWake(sleep, at: system)
-    // If the clock was set in the meantime, the difference may be far from the duration.
+    // If the system clock was set during the sleep, the difference may be far from the duration of the sleep.
     let seconds = slept ?? Double(system - sleep.beganAt) / 1e9
     if seconds >= 0, seconds < 400 * 86_400 { asleepSeconds += seconds }
     sleepCount += 1
@@ -109,7 +109,7 @@ public struct BoardWake: Equatable, Sendable {
   /// Whether the alarm woke the machine, so that no person waits for it.
   public var isByAlarm: Bool { if case .alarm = cause { true } else { false } }
 
-  /// The seconds until the fix is due; negative if it is late, and `nil` without one.
+  /// The seconds until the fix is due; negative if the fix is late, and `nil` if no fix is planned.
   public var secondsUntilDue: Double? { sleep.dueAt.map { Double($0 - system) / 1e9 } }
 }
 

@@ -76,7 +76,7 @@ public struct BoardSleepPolicy: Sendable {
     case asleep(Plan)
   }
 
-  /// The pause after a refusal, which doubles up to the longest one.
+  /// The pause after the first refusal, which doubles with each further refusal, and the longest pause.
   static let pauses = (first: Duration.seconds(60), longest: Duration.seconds(900))
 
   private let settings: BoardSleepSettings
@@ -100,7 +100,8 @@ public struct BoardSleepPolicy: Sendable {
   }
 
   /// The shortest useful sleep. The alarm must not come before the machine sleeps: a machine that is still shutting
-  /// down when its alarm comes would never wake. A suspending machine notices such an alarm.
+  /// down when its alarm comes would never wake. A machine that is being suspended notices such an alarm, so a shorter
+  /// sleep is safe.
   static func leastSleep(_ way: BoardSleepSettings.Way) -> Duration { way == .suspend ? .seconds(15) : .seconds(120) }
 
   /// Whether the machine is being put to sleep for this plan.
@@ -204,7 +205,8 @@ public struct BoardSleepPolicy: Sendable {
     if !wasWoken { staysUntil = now + settings.afterStart }
   }
 
-  /// Makes the times earlier by a sleep that this policy did not begin.
+  /// Makes the stored times earlier by the duration of a sleep that this policy did not begin, because the monotonic
+  /// clock stood still during that sleep.
   public mutating func goBack(by slept: Duration) {
     staysUntil.moveBack(by: slept)
     retryAt?.moveBack(by: slept)

@@ -3,7 +3,7 @@ public struct BoardWakeTimes: Codable, Equatable, Sendable {
   private static let memory = 10
   /// The longest time that is learned. A machine that takes longer was probably not started by the alarm.
   static let mostSeconds = 600.0
-  /// The alarm has a resolution of one second, and so has the clock by which it is set.
+  /// Covers the rounding of the alarm and of the clock by which it is set: both count whole seconds.
   private static let marginSeconds = 2.0
 
   /// The last learned times for each kind of sleep, in seconds, the latest at the end.
@@ -21,7 +21,7 @@ public struct BoardWakeTimes: Codable, Equatable, Sendable {
   }
 
   /// How many seconds before a wake of devices the alarm must come. Before the first sleep this is long, because an
-  /// early alarm only costs energy, and a late one costs the fix its time.
+  /// early alarm only costs energy, and a late alarm makes the fix late.
   public func lead(_ way: BoardSleepSettings.Way) -> Double {
     let known = (way == .suspend ? suspend : poweroff).filter { (0...BoardWakeTimes.mostSeconds).contains($0) }
     guard let longest = known.max() else { return way == .suspend ? 10 : 90 }

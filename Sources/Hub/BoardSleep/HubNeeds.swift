@@ -56,7 +56,8 @@ extension Hub {
 
   /// The power lines that are high, in words; empty if all are low.
   ///
-  /// - Parameter ignoringSleepers: whether to leave out lines that are high only because a receiver sleeps with its supply
+  /// - Parameter ignoringSleepers: whether to leave out lines that are high only because a receiver sleeps with its
+  ///   supply on
   public func linesThatAreOn(ignoringSleepers: Bool) -> [String] {
     machine.switchedRails.compactMap { rail in
       let supply = rail.supply.value
@@ -71,8 +72,8 @@ extension Hub {
   /// Whether a receiver or a time server has confirmed the time.
   public var isTimeConfirmed: Bool { machine.hostTime.known != nil }
 
-  /// Keeps a receiver awake so that it confirms the time, until the subscription is cancelled. A receiver that is off
-  /// after one epoch never confirms it: a time counts once three epochs agree.
+  /// Keeps a receiver awake so that it confirms the time, until the subscription is cancelled. A receiver that is
+  /// switched off after one epoch never confirms the time, because three epochs must agree.
   ///
   /// - Parameter received: called after each epoch
   /// - Returns: `nil` on a board without a receiver

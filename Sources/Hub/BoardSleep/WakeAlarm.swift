@@ -5,7 +5,8 @@ public struct WakeAlarm: Equatable, Sendable {
   /// How far the real-time clock is ahead of the system clock.
   public let difference: Int64
 
-  /// How far an alarm that was read back may differ. Some clocks have alarms of whole minutes only, and round them.
+  /// The maximum difference of an alarm that was read back. Some clocks round alarms to whole minutes; such an alarm is
+  /// refused unless it is close enough.
   private static let tolerance: Int64 = 1
 
   /// - Parameters:
@@ -59,7 +60,7 @@ public struct ClockTrust: Codable, Equatable, Sendable {
   /// in whole seconds, and after a suspension the kernel sets the system clock by the real-time clock's whole seconds.
   private static let tolerance = 3.0
   private static let drift = 1e-4
-  /// After this time, in seconds, the clocks may have drifted by a minute.
+  /// The maximum age of a confirmation, seconds. After this time the clocks may have drifted by a minute.
   private static let most = 7 * 86_400.0
 
   /// - Parameters:

@@ -6,9 +6,9 @@ import NMEA
 import Publishing
 
 extension Hub {
-  /// Calibrates an IMU or a magnetometer with its own measurements. A gyroscope is also checked by the board's
-  /// magnetometers, and a mount needs the receiver's speed. The action sends the session after each burst, and finishes
-  /// once the session has a result or a problem. Cancelling it releases the devices.
+  /// Calibrates an IMU or a magnetometer with its own measurements. The calibration of a gyroscope also uses the
+  /// board's magnetometers, and the calibration of a mount needs the receiver's speed. The action sends the session
+  /// after each burst, and finishes once the session has a result or a problem. Cancelling it releases the devices.
   ///
   /// Each call makes another action, and an action knows only its own jobs. The caller ensures that a device is not
   /// calibrated twice at the same time.

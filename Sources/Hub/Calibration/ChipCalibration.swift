@@ -80,7 +80,7 @@ public struct ChipCalibration: Equatable, Sendable {
   /// Writes a new file next to the old one and then replaces it, so that one of the two is complete at any instant.
   public func write(to file: String) throws(HardwareError) {
     do throws(Files.Errno) {
-      // The service's umask makes files private, but every user who checks or fuses with the same board needs this one.
+      // The service's umask makes files private, but the commands of other users must be able to read this file.
       try Files.replace(file, with: Array(json5.utf8), isForAll: true)
     } catch {
       throw .system("writing \(file)", errno: error.rawValue)
@@ -118,7 +118,8 @@ public struct ChipCalibration: Equatable, Sendable {
 public protocol CalibrationStore: Sendable {
   /// Adds the result of a calibration to a chip's calibration. Waits for the disk.
   func store(_ session: CalibrationSession, of chip: DeviceDescription) throws(CalibrationRefusal) -> StoredCalibration
-  /// Replaces an offset with its refinement. Refuses if another offset has been stored since. Waits for the disk.
+  /// Replaces an offset with its refinement. Refuses if another offset has been stored since the refinement began.
+  /// Waits for the disk.
   func store(_ refined: MagneticOffsetRefiner.Result, of chip: DeviceDescription) throws(CalibrationRefusal)
     -> StoredCalibration
 }

@@ -40,7 +40,7 @@ struct ClockComparison {
     LazyPublisher(deriving: "clock", clock: machine.clock) { (run) throws(Never) in
       let sources = receivers.candidates.map { receiver in
         (
-          // A source that cannot be opened is reported when the board is put into service.
+          // A pulse source that cannot be opened is reported when the board is put into service, so it is ignored here.
           pulse: receiver.description.pulse.flatMap { path in try? PulsePerSecond(path) }, receiver: receiver
         )
       }

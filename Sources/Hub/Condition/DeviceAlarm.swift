@@ -15,11 +15,11 @@ public struct DeviceAlarms: Equatable, Sendable {
   public var failure: DeviceCondition?
   /// Why the supply could not be switched off; `nil` if it could.
   public var lineProblem: String?
-  /// Whether the device measures at present, so that its supply is known.
+  /// Whether the device measures at present.
   public var isMeasuring: Bool
   /// Whether the device is read at present, with a fix or without.
   public var isHeard: Bool
-  /// Whether the supply is certainly not low if no alarm reports it.
+  /// Whether the absence of the alarm `supply` shows that the supply is not low.
   public var isSupplyKnown: Bool
 
   public init(

@@ -2,13 +2,14 @@ import MonotonicTime
 
 /// A problem of a device, described for people: what is wrong, since when, and the next step.
 ///
-/// Only `DeviceHealth` and `DeviceStatusMachine` make conditions. Outputs render it and add no words of their own.
+/// Only `DeviceHealth` and `DeviceStatusMachine` make conditions. Outputs render the conditions, and add no words of
+/// their own.
 public struct DeviceCondition: Equatable, Sendable {
   /// The kind of condition. Outputs use the raw value as its name.
   public enum Kind: String, CaseIterable, Sendable {
     /// The device could not be read when it was last needed.
     case failed
-    /// The device is read, and has measured nothing useful since it was needed.
+    /// The device is read, but has measured nothing useful since a client needed it.
     case acquiring
     /// The supply could not be switched off.
     case supply

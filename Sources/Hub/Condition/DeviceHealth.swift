@@ -33,7 +33,7 @@ public final class DeviceHealth: Sendable {
     var search: (search: FixSearch, line: Line)?
   }
 
-  /// The time within which a chip answers.
+  /// If the first measurement of a chip takes longer than this, the condition becomes a warning.
   private static let chipPatience = Duration.seconds(10)
   /// If the first fix takes longer than this, the owner is told to check the receiver.
   private static let fixPatience = Duration.seconds(60)

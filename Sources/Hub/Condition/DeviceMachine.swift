@@ -6,8 +6,8 @@ import Publishing
 /// needs from the others.
 ///
 /// The methods take reports, and return the energy and the events for the usage history. The lock, the clock and the
-/// usage history belong to `DeviceMonitor`. It calls `goOn` before every other change, so that energy is counted under
-/// the conditions in which it was used.
+/// usage history belong to `DeviceMonitor`. `DeviceMonitor` calls `goOn` before every other change, so that energy is
+/// counted under the conditions in which it was used.
 struct DeviceMachine: Sendable {
   var status: DeviceStatusMachine
   var energy: EnergyTotals
@@ -22,7 +22,7 @@ struct DeviceMachine: Sendable {
     idle = IdlePolicy(power, isReceiver: isReceiver)
   }
 
-  /// Makes the times earlier after the machine was suspended, so that durations include the suspension.
+  /// Makes the stored times earlier by the duration of a suspension, so that durations include the suspension.
   mutating func goBack(by slept: Duration) {
     status.goBack(by: slept)
     idle.goBack(by: slept)

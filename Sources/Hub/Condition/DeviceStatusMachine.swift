@@ -41,7 +41,7 @@ struct DeviceStatusMachine: Sendable {
   private var warningSince: MonotonicInstant
   /// The alarms that the device reports.
   private var alarms: [DeviceAlarm: String] = [:]
-  /// Whether it is not known yet if the battery that the device measures is low.
+  /// Whether it is still unknown if the battery that the device measures is low.
   private var isBatteryUndecided = false
 
   /// - Parameters:
@@ -115,13 +115,13 @@ struct DeviceStatusMachine: Sendable {
   /// Sets an alarm, or ends it with `nil`.
   mutating func setAlarm(_ alarm: DeviceAlarm, _ text: String?) { alarms[alarm] = text }
 
-  /// Sets whether it is not known yet if the battery that the device measures is low.
+  /// Sets whether it is still unknown if the battery that the device measures is low.
   mutating func setBatteryUndecided(_ isUndecided: Bool) { isBatteryUndecided = isUndecided }
 
   /// Continues the count of wakes of the device's predecessor.
   mutating func open(wakes: Int) { (status.wakes, delivered.wakes) = (wakes, wakes) }
 
-  /// Makes the times earlier by the time for which the machine was suspended.
+  /// Makes the stored times earlier by the duration of a suspension.
   mutating func goBack(by slept: Duration) {
     status.since.moveBack(by: slept)
     warningSince.moveBack(by: slept)

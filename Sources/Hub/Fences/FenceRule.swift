@@ -46,7 +46,7 @@ struct FenceRule: Sendable {
     self.settings = settings
     self.side = side
     status = FenceStatus(name: settings.name, since: now)
-    // A receiver may need a cold start.
+    // The first fix may take long, because a receiver may need a cold start.
     wantedAt = now + Schedule.usualWithin
     interval = FenceRule.leastInterval
   }
@@ -90,7 +90,8 @@ struct FenceRule: Sendable {
     return event
   }
 
-  /// Makes the times earlier by the time for which the machine was suspended. A fix may then be late, and earlier fixes are older.
+  /// Makes the stored times earlier by the duration of a suspension, so that the next fix may count as late, and the
+  /// last fix is older.
   mutating func goBack(by slept: Duration) {
     crossing = nil
     wantedAt.moveBack(by: slept)

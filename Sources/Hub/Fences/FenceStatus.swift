@@ -12,7 +12,7 @@ public struct FenceFix: Equatable, Sendable {
   public var at: MonotonicInstant
   /// The time of the fix by the receiver's clock, nanoseconds since 1970.
   public var utcNanoseconds: Int64?
-  /// Whether nothing has moved since the fix.
+  /// Whether the board has not moved since the fix.
   public var isStill: Bool
 
   public init(

@@ -195,7 +195,8 @@ public struct Fuser: Sendable {
     return true
   }
 
-  /// The state at an instant. If the state's last epoch has no time, the last time that a receiver stated is used.
+  /// The state at an instant. If the state's last epoch has no time, its time is computed from the last time that a
+  /// receiver stated.
   private mutating func state(at instant: MonotonicInstant) -> FusedState {
     var state = estimator.state(at: instant)
     guard let fix = state.fix else { return state }

@@ -40,7 +40,7 @@ public final class FusionLog: Sendable {
     /// Whether the run must begin again after the exchange of boards.
     var beginsAgain = false
     var observers: [Observer] = []
-    /// The last value of each part from before this run.
+    /// The last value of each part of the state from before this run.
     var remembered: FusedState?
     /// The UTC time that a receiver reported most recently. The receiver may belong to an earlier board.
     var statedTime: FusionKnowledge.StatedTime?
@@ -122,7 +122,7 @@ public final class FusionLog: Sendable {
   /// The number of the board in service, for `append`.
   var boardNumber: Int { state.withLock { $0.boardNumber } }
 
-  /// The last value of each part from before the present run, however old. Each part has its date.
+  /// The last value of each part of the state from before the present run, however old. Each part has its date.
   var remembered: FusedState? { state.withLock { $0.remembered } }
 
   // MARK: The board
@@ -258,7 +258,7 @@ public final class FusionLog: Sendable {
     case .epoch(let place, _):
       state.statedTime = state.fuser.statedTime
       pending.isRepetition = state.fuser.isRepetition
-      // A receiver whose headings are wrong is still fused, so no other receiver is needed.
+      // A receiver whose headings are wrong is still fused, so the warning is about its headings only.
       pending.finding = FusionLog.news(of: place, about: .heading, &state)
     case .imu(let place, _), .air(let place, _): pending.finding = FusionLog.news(of: place, about: .finding, &state)
     case .field, .supply: break
@@ -267,7 +267,7 @@ public final class FusionLog: Sendable {
     return pending
   }
 
-  /// The reason why a device is not fused, if it has changed.
+  /// The finding about a device; `nil` if it is the one that was last reported.
   private static func news(of place: Int, about subject: DeviceWarnings.Subject, _ state: inout State) -> Finding? {
     let finding = Finding(monitor: state.monitors[place], subject: subject, text: state.fuser.finding(of: place))
     let index = state.told.firstIndex { $0.monitor === finding.monitor }

@@ -1,8 +1,8 @@
 import Publishing
 
-/// The holders of one device, direct and indirect, and the clients that pay for them.
+/// The holders of one device, direct and indirect, and the clients that pay for the device's energy.
 struct DeviceHolders: Sendable {
-  /// The holders, also between two attempts of the device's reader.
+  /// The holders. They stay in the set between two attempts of the device's reader.
   private var holders = HolderSet()
   private var shares = PayerShares()
   /// The shares of the holders for which the device waits for motion.

@@ -52,7 +52,7 @@ struct DeviceIdleTimeout: Sendable {
   /// The start of the present or last idle time; `nil` if the last client was a schedule.
   private var since: MonotonicInstant?
 
-  /// Makes the times earlier by the time for which the machine was suspended.
+  /// Makes the stored times earlier by the duration of a suspension.
   mutating func goBack(by slept: Duration) {
     nextWake?.moveBack(by: slept)
     anywayUntil?.moveBack(by: slept)

@@ -58,7 +58,7 @@ public struct EnergyBudget: Equatable, Sendable {
     return count
   }
 
-  /// The limits of the first steps, combined.
+  /// The first `stepCount` steps, combined.
   func degradation(_ stepCount: Int) -> Degradation { Degradation.of(steps.prefix(stepCount)) }
 }
 

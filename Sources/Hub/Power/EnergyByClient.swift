@@ -3,8 +3,8 @@ import Publishing
 /// The energy per client. All energy is charged to some payer, so the sum is the total energy.
 ///
 /// - Each subscriber pays an equal share of the device's energy while the device measures.
-/// - The first subscriber pays for settling and acquiring, which it would have paid alone. Several subscribers of one
-///   wake share the cost.
+/// - The first subscriber pays for settling and acquiring, because the device would have started for it alone. Several
+///   subscribers of one wake share the cost.
 /// - `idleTimeout` is the energy of the idle time after the last subscriber. `standby` is the energy of a supply that
 ///   is on without a request.
 public struct EnergyByClient: Equatable, Sendable {
