@@ -67,7 +67,7 @@ final class StateFeed: Sendable {
 
   // MARK: States
 
-  /// The fused state, with a lease on the devices that measure some parts of it.
+  /// The fused state, with a lease on the devices that measure the given parts of it.
   ///
   /// - Parameter rateHz: the highest rate; `nil` for the rate at which the state changes
   func states(rateHz: Double?, parts: Set<StatePart>) -> Deferred<FusedState, Never> {
@@ -75,7 +75,7 @@ final class StateFeed: Sendable {
     return waking(parts, states(rateHz: rateHz))
   }
 
-  /// The fused state at the rate in the board file, with a lease on the devices that measure some parts of it.
+  /// The fused state at the rate in the board file, with a lease on the devices that measure the given parts of it.
   func statesAtRateOfBoard(parts: Set<StatePart>) -> Deferred<FusedState, Never> {
     waking(parts, devices.switchToLatest(by: \.board.stateRateHz) { [self] in states(rateHz: $0.board.stateRateHz) })
   }

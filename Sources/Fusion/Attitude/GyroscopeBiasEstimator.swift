@@ -56,7 +56,7 @@ struct GyroscopeBiasEstimator: Sendable {
     begin(with: bias, sigma: GyroscopeBiasEstimator.initialSigma)
   }
 
-  /// Resets the filters used in motion, together with the accelerometer's.
+  /// Resets the filters that are used in motion. Call this when the accelerometer's filter is reset.
   mutating func resetMotion() {
     filteredRotation = (LowPassFilter(), LowPassFilter(), LowPassFilter())
     filteredBias.reset()

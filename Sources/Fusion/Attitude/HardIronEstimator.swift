@@ -15,8 +15,8 @@ struct HardIronEstimator: Sendable {
   /// The random walk of the earth's field per √s, in the drifting frame.
   private static let fieldWander = 2.0
   private static let measurementSigma = 3.0
-  /// The additional random walk of the hard iron per √s while the squared innovations with hard iron exceed those
-  /// without it by half. It makes the filter forget the hard iron.
+  /// The additional random walk of the hard iron per √s while the squared innovations with hard iron are more than 1.5
+  /// times those without it. It makes the filter forget the hard iron.
   private static let forgettingWander = 10.0
   private static let windowDuration = 0.035
   private static let evidenceTimeConstant = 5.0

@@ -123,9 +123,9 @@ public struct OrientationFilter: Sendable {
   public var isAtRest: Bool { rest.isAtRest }
   /// The standard deviation of roll and pitch in radians; π before the first accelerometer sample.
   ///
-  /// During a steady acceleration, for example in a bend, the filter takes a slanted force as the vertical. Only the
-  /// length of the force reveals this, because it exceeds gravity by one over the cosine of the slant. Deviations
-  /// within the scale error of an accelerometer are ignored.
+  /// During a steady acceleration, for example in a long curve of a road, the filter takes a slanted force as the
+  /// vertical. Only the length of the force reveals this, because it exceeds gravity by one over the cosine of the
+  /// slant. Deviations within the scale error of an accelerometer are ignored.
   public var inclinationSigma: Double {
     guard hasForce else { return .pi }
     let ratio = force.value.length / (OrientationFilter.gravity * OrientationFilter.scaleTolerance)

@@ -48,7 +48,8 @@ struct TurnDetector: Sendable {
   private static let longestDoubt = 300.0
   /// A bias above this may itself have been a turn.
   private static let suspectBias = 1.5 * degree
-  /// The factor by which the observation of such a bias counts less. A much smaller rate then replaces it sooner.
+  /// The time for which a bias above `suspectBias` was observed is divided by this factor. A much smaller rate then
+  /// replaces the bias sooner.
   private static let suspicion = 10.0
 
   /// How long the bias has been observed at rest, in seconds.

@@ -5,7 +5,7 @@ public struct AccelerometerCalibrator: Sendable {
   /// The share of gravity from which an axis counts as pointing up or down.
   private static let dominance = 0.8
   private static let iterations = 20
-  /// The permitted mean scale. A similar chip with another range shows half or twice gravity.
+  /// The permitted mean scale. It admits a similar chip with another range, which shows half or twice gravity.
   private static let meanScale = 0.4...2.6
   /// How far the scales of the axes may differ from their mean, relative to it.
   private static let largestDifference = 0.5

@@ -57,9 +57,9 @@ public struct MagneticOffsetRefiner: Sendable {
   private static let priorSigma = 0.06
   /// The limit for outliers in standard deviations.
   private static let outlierDeviations = 4.0
-  /// The minimum of this limit, relative to the strength.
+  /// The minimum of the limit for outliers, relative to the strength.
   private static let outlierLength = 0.03
-  /// The share of samples that must be within the limit.
+  /// The share of samples that must not be outliers.
   private static let leastInlierShare = 0.7
   private static let refits = 5
   /// The ratio of the standard deviation to the median absolute deviation.

@@ -2,7 +2,7 @@
 /// direction of acceleration when the vehicle gains speed on a straight road.
 public struct MountCalibrator: Sendable {
   private static let neededPush = 60.0
-  /// The rotation rate in rad/s above which a bend causes sideways acceleration.
+  /// At a higher rotation rate, in rad/s, a curve causes sideways acceleration, so the acceleration does not count.
   private static let straight = 0.05
   /// The smallest acceleration that counts, m/s².
   private static let leastPush = 0.4

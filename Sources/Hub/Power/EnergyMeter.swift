@@ -20,7 +20,7 @@ final class EnergyMeter: Sendable {
   private let devices: [DeviceMonitor]
   private let reader: SupplyMonitorReader
   private let description: SupplyMonitorDescription
-  /// Whether the monitor measures the battery, whose current flows away from the load while it is charged.
+  /// Whether the monitor measures the battery. While a battery is charged, its current flows away from the load.
   private let isOfBattery: Bool
   private let state = Guarded(State())
   private let lifetime = Lifetime()
@@ -91,7 +91,7 @@ final class EnergyMeter: Sendable {
   }
 
   private func receive(_ sample: SupplySample) {
-    // A negative power is noise or a reverse current.
+    // A negative power is noise or a reverse current, and counts as 0.
     let measured = max(0, 1000 * sample.volts * description.amperes(sample))
     let isReversed = state.withLock { state -> Bool? in
       // Without a lease, the last client has left while this measurement was under way.
@@ -99,7 +99,7 @@ final class EnergyMeter: Sendable {
       let stated = devices.reduce(0) { $0 + $1.statedMilliwatts }
       let working = devices.count(where: \.isWorking)
       for device in devices {
-        // A device that has just started cannot get more than the total.
+        // A device may have started after the sum was computed. It must not get more than the total.
         let share = stated > 0 ? min(1, device.statedMilliwatts / stated) : device.isWorking ? 1 / Double(working) : 0
         device.measured(milliwatts: measured * share)
       }

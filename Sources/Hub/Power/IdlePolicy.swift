@@ -23,7 +23,7 @@ struct IdlePolicy: Sendable {
     self.isReceiver = isReceiver
   }
 
-  /// Makes the times earlier by the time for which the machine was suspended.
+  /// Makes the stored times earlier by the duration of a suspension.
   mutating func goBack(by slept: Duration) {
     usage.goBack(by: slept)
     timeout.goBack(by: slept)
@@ -57,7 +57,7 @@ struct IdlePolicy: Sendable {
   /// - Parameter measured: the measured power at work, milliwatts, if known
   func costs(measured: Double?, isSupplied: Bool) -> LearnedIdleTimeout.Costs {
     let watts = max(0, workingMilliwatts(measured) - restMilliwatts(isSupplied: isSupplied)) / 1000
-    // A receiver without any data takes half a minute; a chip answers as soon as it has settled.
+    // A receiver without any data takes half a minute to its first fix; a chip answers as soon as it has settled.
     let seconds = isReceiver ? 30 : 0.1
     return LearnedIdleTimeout.Costs(watts: watts, assumedJoules: watts * (seconds + power.settleTime.inSeconds))
   }

@@ -75,8 +75,8 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   /// The learned gaps are discarded if their timeout has cost too much over the last gaps: this number of restarts more
   /// than a timeout that is learned from the last gaps alone.
   static let changeRestarts = 3.0
-  /// Savings are measured against slightly more than twice the optimum, so that a mistake does not prevent a new
-  /// attempt.
+  /// Savings are measured against slightly more than twice the optimum, so that the savings grow again after a mistake,
+  /// and permit a new attempt.
   static let bound = 2.02
   /// The idle cost, in restarts, after which a restart is tried. If clients always come during the idle time, there is
   /// no restart to measure. An estimate that is too high by chance would then stay for ever. The trial costs at most 5
@@ -119,7 +119,7 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - gap: the seconds since the last client left
-  ///   - lingered: the idle timeout of this value's last decision, seconds; `nil` without one
+  ///   - lingered: the learned idle timeout that applied, seconds; `nil` if the board file's applied
   public mutating func visited(after gap: Double, lingered: Double?, _ costs: Costs) {
     guard gap >= 0, gap.isFinite, costs.watts > 0 else { return }
     let restart = restarts.joules(after: 0, assuming: costs.assumedJoules)

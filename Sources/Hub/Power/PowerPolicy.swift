@@ -37,7 +37,7 @@ extension Board.Power {
     return power
   }
 
-  /// The same settings for a device whose power at rest is unknown.
+  /// The same settings with a power of 0 at rest, for a recorded device, whose power at rest is unknown.
   var withoutRest: Board.Power {
     var power = self
     power.standbyMilliamperes = 0

@@ -28,7 +28,7 @@ public struct RestartCosts: Equatable, Sendable {
     /// The sums of the joules and of the seconds of the last starts, while all of them cost much more than the
     /// estimate, or all much less.
     var deviating = SIMD2(0.0, 0.0)
-    /// The number of such starts; negative if they cost less than the estimate.
+    /// The number of starts in `deviating`; negative if they cost less than the estimate.
     var deviatingCount = 0
     /// The number of consecutive starts without a measurement, up to now.
     var unfinishedCount = 0

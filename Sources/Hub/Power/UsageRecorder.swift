@@ -45,8 +45,8 @@ struct UsageRecorder: Sendable {
   /// When the last client left; `nil` while a client is there, or if the last one was a schedule.
   var awaySince: MonotonicInstant? { gap?.since }
 
-  /// Makes the times earlier after the machine was suspended, because the device continued to rest. A start in progress is
-  /// not counted.
+  /// Makes the stored times earlier by the duration of a suspension, because the device continued to rest during it. A
+  /// start in progress is not counted.
   mutating func goBack(by slept: Duration) {
     offSince?.moveBack(by: slept)
     gap?.since.moveBack(by: slept)

@@ -18,7 +18,7 @@ public protocol Device: AnyObject, Sendable {
   func follow(_ power: Board.Power)
   /// Detects motion while the device has no subscribers; `nil` if the device cannot.
   var stillness: LazyPublisher<MotionState, Never>? { get }
-  /// The switch of the device's supply.
+  /// The device's supply, which several devices may share.
   var rail: PowerRail { get }
   /// Puts the device to sleep if its supply cannot be switched and it is not working, because a previous hub may have
   /// left it awake.

@@ -10,11 +10,12 @@ import Publishing
 /// The scope is the same for all devices: supply on, settle, start, read, stop, supply off (or asleep with the supply
 /// on). The body differs.
 public final class DeviceReader<Sample: Sendable>: Sendable {
-  /// Reads until told to stop. It stops everything that it starts, on every path.
+  /// The part of a run that differs between devices: it reads until it is told to stop, and stops everything that it
+  /// has started, on every path.
   typealias Body = @Sendable (borrowing DeviceScope<Sample>) throws(HardwareError) -> Void
 
   public let monitor: DeviceMonitor
-  /// The device's measurements until a failure, which completes every subscriber.
+  /// The device's measurements until a failure, which ends every subscription.
   public let source: LazyPublisher<Sample, HardwareError>
   /// The device's measurements across failures: one series of attempts for all subscribers.
   public let readings: LazyPublisher<Sample, Never>

@@ -13,7 +13,7 @@ extension DeviceReader where Sample == IMUBatch {
     let place = description.place
     // The limit is the time of two samples, longer than the time between two edges.
     let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.rateHz))
-    // The limit is a number of bursts without samples and not a time: a hub that was stopped for a while has missed no
+    // `patience` is a number of bursts without samples and not a time: a hub that was stopped for a while has missed no
     // burst. A burst that waits for a missing edge takes as long as `edgeLimit`. The total is 0.4 s, or five bursts if
     // they take longer. The fused attitude bridges a pause of this length, and then another sensor may take over.
     let burstSeconds = max(1 / description.burstRateHz, description.dataReady == nil ? 0 : edgeLimit.inSeconds)

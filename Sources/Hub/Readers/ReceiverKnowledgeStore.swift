@@ -30,7 +30,7 @@ public final class ReceiverKnowledgeStore: Sendable {
     change(sparing: id) { $0[id] = knowledge }
   }
 
-  /// - Parameter id: the receiver whose data is kept if several are equally old
+  /// - Parameter id: the receiver whose data is not dropped, even if it is the oldest
   private func change(sparing id: String? = nil, _ change: (inout [String: ReceiverKnowledge]) -> Void) {
     let mustDeliver = known.withLock { known in
       let before = known

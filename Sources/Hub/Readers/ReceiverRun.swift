@@ -29,9 +29,9 @@ struct ReceiverRun: Sendable {
 
   /// - Parameters:
   ///   - suppliedAt: the start of the receiver's supply, or of listening if the supply's start is unknown
-  ///   - remembers: whether the supply was switched on then, and a battery kept the receiver's memory before. A quick
-  ///     start then shows that the receiver knows the number of leap seconds. Without a battery, it only shows that the
-  ///     hub restored the receiver's data, which lacks that number
+  ///   - remembers: whether the supply was switched on at `suppliedAt`, and a battery had kept the receiver's memory
+  ///     until then. A quick start then shows that the receiver knows the number of leap seconds. Without a battery, it
+  ///     only shows that the hub restored the receiver's data, which lacks that number
   ///   - allowsOldTimes: whether the system's clock may be right although it shows a time years ago
   init(
     suppliedAt: MonotonicInstant, remembers: Bool, on machine: Machine, _ monitor: DeviceMonitor,

@@ -46,7 +46,7 @@ public final class ReceiverSelection: Sendable {
   public var taken: Candidate? {
     let rank = choice.withLock { $0.taken }
     let taken = candidates.first { $0.rank == rank } ?? candidates.first
-    // A sleeping receiver gives nothing while another one is awake.
+    // If the selected receiver sleeps, a receiver that is awake stands in for it.
     return taken.flatMap { $0.isAwake ? $0 : nil } ?? candidates.first(where: \.isAwake) ?? taken
   }
 

@@ -4,8 +4,9 @@ import HardwareIO
 import MonotonicTime
 import Publishing
 
-/// Detects motion of the board while it has observers. An inertial sensor waits for motion, which takes microamperes,
-/// and a thread sleeps until the sensor's line changes. While the chip has subscribers, its samples show motion.
+/// Detects motion of the board while it has observers. An inertial sensor waits for motion with a current of
+/// microamperes, and a thread sleeps until the sensor's line changes. While the chip has subscribers, its samples show
+/// motion.
 ///
 /// The supply stays on. After a motion the chip reports nothing more until it is read, so a board that moves all day
 /// does not wake the processor all day.
@@ -99,7 +100,7 @@ final class StillnessMonitor: Sendable {
       let ends = arbiter.readingEnds.subscribe(
         as: run.holders,
         receiveValue: { end in combined.update { end == .failed ? $0.end() : $0.changesOver(at: clock.now) } })
-      // The sensor may have been without supply in the meantime.
+      // The sensor may have been without supply during the suspension, and has then missed motion.
       let resuming = clock.onResume { _ in combined.update { $0.end() } }
       let waiting = source.retrying(
         { _ in Backoff(initial: .seconds(1), maximum: .seconds(60)) }, hint: hint, clock: clock

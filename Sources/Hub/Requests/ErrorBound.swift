@@ -106,7 +106,7 @@ package struct ErrorBound: Sendable {
   /// - Returns: whether the next fix is due at another time
   package mutating func review(_ estimate: Estimate, lead: Duration, at now: MonotonicInstant) -> Bool {
     guard let dueAt, now + lead + ErrorBound.leastInterval < dueAt else { return false }
-    // The sigma has grown by dead reckoning since the fix.
+    // The sigma has grown by dead reckoning since the fix, and the true error exceeds it by the learned factor.
     var estimate = estimate
     estimate.sigmaMetres *= scale.factor
     let next = max(time(of: estimate, at: now), lead + ErrorBound.leastInterval)

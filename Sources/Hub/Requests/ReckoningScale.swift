@@ -8,7 +8,7 @@ import MonotonicTime
 /// squared ratios of error to sigma, over the last ten or so fixes that ended dead reckoning. This is the usual
 /// consistency test of a Kalman filter (normalized innovation squared).
 struct ReckoningScale: Sendable {
-  /// The number of fixes after which an error is mostly forgotten. As many starts count for the time to fix.
+  /// The number of fixes after which an error is mostly forgotten.
   private static let memory = Double(AcquisitionTimes.memory)
   /// The largest ratio that counts. A larger one shows that the receiver has jumped, or that the solution was lost; the
   /// filter restarts then.

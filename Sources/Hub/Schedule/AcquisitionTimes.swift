@@ -72,7 +72,7 @@ public struct AcquisitionTimes: Equatable, Sendable {
 
   /// How long before the due time of a fix its device must be woken, so that the fix is usually in time.
   ///
-  /// - Parameter firstFixSeconds: the time from such a start to its first, inaccurate fix; `nil` if unknown
+  /// - Parameter firstFixSeconds: the time from a start of this kind to its first, inaccurate fix; `nil` if unknown
   public func lead(to grade: Grade, after kind: RestartCosts.Kind, firstFixSeconds: Double?) -> Double {
     let known = last(to: grade, after: kind)
     guard known.count >= AcquisitionTimes.leastStarts else {
@@ -85,7 +85,7 @@ public struct AcquisitionTimes: Equatable, Sendable {
     let next = sorted[sorted.count - 2]
     // One start that takes this much longer than all others is a coincidence; a second one is not.
     if known.count >= 5, longest > 2 * next { longest = next }
-    // The longest of ten starts is usually not the longest of twenty.
+    // A future start may take longer than all known ones, so half the spread is added.
     return longest + (longest - median) / 2 + AcquisitionTimes.marginSeconds
   }
 }

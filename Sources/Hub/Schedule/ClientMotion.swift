@@ -4,7 +4,7 @@ import Publishing
 /// The knowledge of one client with scheduled fixes about the motion of the board, from its subscription to the motion
 /// detector.
 ///
-/// The subscriptions are numbered, so that a report of an earlier one is recognized.
+/// The subscriptions are numbered, so that a report of an earlier subscription can be ignored.
 struct ClientMotion: Sendable {
   /// If a board starts moving after it stood still for this long, it gets a new fix at once. A shorter stop is only a
   /// pause, as at a red light or between two waves. The next fix then comes when it is due.

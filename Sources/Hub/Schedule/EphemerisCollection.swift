@@ -27,7 +27,7 @@ struct EphemerisCollection: Sendable {
     if trackingSince == nil { trackingSince = now }
   }
 
-  /// Makes the times earlier by the time for which the machine was suspended.
+  /// Makes the stored times earlier by the duration of a suspension. The receiver was not tracking during that time.
   mutating func goBack(by slept: Duration) {
     collectedAt?.moveBack(by: slept)
     trackingSince = nil

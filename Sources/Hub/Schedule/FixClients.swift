@@ -136,7 +136,7 @@ struct FixClients: Sendable {
     }
   }
 
-  /// Makes the times earlier by the time for which the machine was suspended.
+  /// Makes the due times of fixes earlier by the duration of a suspension, and forgets the fixes from before it.
   mutating func resume(after slept: Duration, at now: MonotonicInstant) {
     for id in ids { clients[id]?.resume() }
     lastFixAt = nil

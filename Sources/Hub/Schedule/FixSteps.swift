@@ -2,9 +2,10 @@ import MonotonicTime
 import Publishing
 
 /// Chooses the next step that carries out the clients' plan. It knows which clients are named as holders, whether
-/// receivers are held, and for when the timer is set.
+/// receivers are held, and the instant for which the timer is set.
 ///
-/// `FixPlanner` performs one step after the other outside its lock, reports what it took, and asks for the next one.
+/// `FixPlanner` performs one step after the other outside its lock, reports the leases and subscriptions that it took,
+/// and asks for the next step.
 struct FixSteps: Sendable {
   typealias ID = FixClients.ID
 
@@ -80,7 +81,8 @@ struct FixSteps: Sendable {
     if hasOtherReceivers { trace = nil }
   }
 
-  /// Makes the times earlier by the time for which the machine was suspended.
+  /// Makes the times of received ephemerides earlier by the duration of a suspension, and forgets the start in
+  /// progress.
   mutating func resume(after slept: Duration) {
     ephemerides.goBack(by: slept)
     trace = nil

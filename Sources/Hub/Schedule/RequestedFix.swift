@@ -13,9 +13,9 @@ public struct RequestedFix: Sendable {
   public var due: MonotonicInstant
   /// Whether the fix is as good as requested; `false` if time ran out.
   public var isMet: Bool
-  /// Whether nothing has moved since the position was measured, so that no receiver was woken.
+  /// Whether the board has not moved since the position was measured, so that no receiver was woken.
   public var isStill = false
-  /// Whether a motion sensor has detected nothing since the position was measured, also if that was just now.
+  /// Whether a motion sensor has detected no motion since the position was measured, even if it was measured just now.
   var isStanding = false
   /// Whether the fix was already known and fresh enough for the client, so that no receiver was woken.
   public var isKnown = false

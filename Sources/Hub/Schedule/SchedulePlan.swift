@@ -178,8 +178,8 @@ package struct SchedulePlan: Sendable {
     members[index].standsUntil = nil
   }
 
-  /// Makes the times earlier by the time for which the machine was suspended. A fix that became due in the meantime is due now, and kept
-  /// fixes are outdated.
+  /// Makes due times earlier by the duration of a suspension. A fix that became due during the suspension is due now,
+  /// and kept fixes are outdated.
   mutating func resume(after slept: Duration, at now: MonotonicInstant) {
     offset += slept
     takenUp = nil
