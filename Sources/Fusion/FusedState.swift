@@ -217,16 +217,16 @@ public struct FusedState: Sendable {
   /// The instant of the state.
   public var at: MonotonicInstant
   public var mode = Mode.none
-  /// The instant of the last accepted fix; `nil` unless dead reckoning.
+  /// The instant of the last accepted fix; `nil` unless the mode is `deadReckoning`.
   public var deadReckoningSince: MonotonicInstant?
   /// The refused fixes; `nil` while the receiver's fixes are accepted.
   public var refusal: Refusal?
-  /// The horizontal distance of the latest fix from the solution, if it is further away than their sigmas explain; `nil`
-  /// if they agree. The stated sigma of the position is then too small.
+  /// The horizontal distance of the latest fix from the solution, if it is further away than their sigmas explain;
+  /// `nil` if they agree. While it is not `nil`, the stated sigma of the position is too small.
   public var disagreementMetres: Double?
   /// How well dead reckoning predicted the fix that ended it last; `nil` if it has not been needed yet.
   public var reckoningCheck: ReckoningCheck?
-  /// When the last subscriber left; `nil` unless asleep.
+  /// When the last subscriber left; `nil` unless the mode is `asleep`.
   public var asleepSince: MonotonicInstant?
   public var position: Dated<Position>?
   public var motion: Dated<Motion>?

@@ -7,7 +7,7 @@ public struct StateEstimator: Sendable {
   /// The receiver's position and motion are reported up to this age, in seconds. Those of a slow receiver are reported
   /// for one and a half of its intervals instead.
   private static var positionLifetimeSeconds: Double { 5 }
-  /// The highest such age limit for a slow receiver, in seconds.
+  /// The highest age limit of the position and motion of a slow receiver, in seconds.
   private static var longestPositionLifetimeSeconds: Double { 30 }
   /// The age limit, in seconds, once the receiver reports that it has no position. A single epoch without a position,
   /// as under a bridge, does not count.
@@ -187,7 +187,7 @@ public struct StateEstimator: Sendable {
   public mutating func state(at now: MonotonicInstant) -> FusedState {
     state.at = now
     state.mode = mode(at: now)
-    // The filter stays in its mode when the inertial samples end.
+    // The filter stays in its mode when the inertial samples end, so its own mode is not used here.
     let isNavigating = state.mode == .fused || state.mode == .deadReckoning
     state.deadReckoningSince = state.mode == .deadReckoning ? filter.deadReckoningSince.map { instant($0) } : nil
     state.refusal =

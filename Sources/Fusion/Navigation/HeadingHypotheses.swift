@@ -4,7 +4,7 @@ import Glibc
 /// navigation solutions with different initial headings, weighted by how well each predicts the fixes.
 ///
 /// The method needs accelerations, but works without a vehicle that moves nose first. Each solution corrects its own
-/// level and biases, and long bends do not mislead the method.
+/// level and biases, and long curves of a road do not mislead the method.
 struct HeadingHypotheses: Sendable {
   private static let count = 8
   /// The initial sigma of each hypothesis in radians, half their spacing.

@@ -24,7 +24,7 @@ extension NavigationFilter {
     let positionSigma =
       fix.positionSigma + SIMD3(repeating: 0.05 + 0.5 * age + (fix.leverArm ?? configuration.leverArm).length)
     let biasSigma = orientation.gyroscopeBiasSigma
-    // A vertical that is estimated in motion is tilted by bends, most by sharp ones.
+    // The sideways acceleration in curves tilts a vertical that is estimated in motion, most in sharp curves.
     let isLevel = orientation.isAtRest || now - startedAt > 20 && velocity.length < 1
     let tiltSigma = isLevel ? 0.03 : max(0.15, orientation.inclinationSigma)
     let tilt = tiltSigma * tiltSigma
@@ -46,7 +46,8 @@ extension NavigationFilter {
       let speed = (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot()
       let sigma = max(fix.velocitySigma.x, fix.velocitySigma.y)
       guard speed > max(NavigationFilter.alignmentSpeed, 3 * sigma) else {
-        // At rest only the compass provides a heading, and in a vehicle only a compass that was calibrated there.
+        // At rest only the compass provides a heading, and in a vehicle only a compass that was calibrated in the
+        // vehicle.
         return configuration.magneticStrength == nil ? nil : turnToCompass
       }
       return (atan2(velocity.y, velocity.x) - orientation.attitude.yaw, sigma / speed + 0.06)
@@ -75,7 +76,7 @@ extension NavigationFilter {
       position: { [configuration, late] in configuration.positionObservation(late, $0) },
       velocity: { [configuration, late, latestRate] in
         var observation = configuration.velocityObservation(late, measured: velocity, $0, gyroscope: latestRate)
-        // The velocity may have changed by this much since the fix.
+        // The velocity may have changed since the fix, with a sigma of 1 m/s per second.
         observation.variance += SIMD3(repeating: age * age)
         return observation
       })

@@ -47,7 +47,7 @@ extension NavigationFilter.Configuration {
   private static let positionFloor = 0.02
   private static let velocityFloor = 0.05
 
-  /// The observation of a fix's position by a solution.
+  /// The position of a fix as an observation, which corrects a solution.
   ///
   /// - Parameter repetition: the number of fixes that count as one because they share their errors
   func positionObservation(
@@ -61,7 +61,7 @@ extension NavigationFilter.Configuration {
       leverArm: fix.leverArm ?? leverArm)
   }
 
-  /// The observation of a fix's velocity by a solution.
+  /// The velocity of a fix as an observation, which corrects a solution.
   func velocityObservation(
     _ fix: GNSSMeasurement, measured: SIMD3<Double>, _ solution: NavigationSolution, gyroscope: SIMD3<Double>
   ) -> NavigationSolution.Observation {

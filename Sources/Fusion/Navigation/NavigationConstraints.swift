@@ -58,7 +58,7 @@ extension NavigationFilter {
 
 /// The constraint that a wheeled vehicle moves neither sideways nor vertically. The mounting of its sensor is learnt
 /// while fixes arrive: the axes differ from the wheels' by a degree or two, and a sensor ahead of the rear axle moves
-/// sideways in a bend.
+/// sideways in a curve.
 ///
 /// Sideways speed = yaw · forward speed + arm · yaw rate, and downward speed = pitch · forward speed. Here yaw and
 /// pitch are the angles of the mounting in radians, and arm is the distance ahead of the rear axle in metres.

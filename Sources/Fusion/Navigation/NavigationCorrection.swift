@@ -17,7 +17,7 @@ extension NavigationFilter {
     guard let now = solution else { return }
     // The errors of successive fixes are correlated. Each fix therefore gets a larger variance.
     let repetition = sinceLast.isFinite ? 1 + 2 * configuration.correlationTime / max(sinceLast, 0.01) : 1
-    // The limit for a single fix does not depend on the number of consistent fixes.
+    // The fix is judged by its own variance, because a larger variance would make an implausible fix plausible.
     let single = configuration.positionObservation(fix, now)
     let variance = now.covariance.pp.diagonal + single.variance
     latestInnovation = (single.innovation, variance)
@@ -75,7 +75,8 @@ extension NavigationFilter {
   }
 
   /// The observation with a plausible variance. Beyond the gate, a larger innovation counts less, because receivers
-  /// that report centimetres are off by decimetres in a bend. Far beyond the gate, the observation is refused.
+  /// that report a sigma of centimetres are off by decimetres in a curve. Far beyond the gate, the observation is
+  /// refused.
   private func credible(
     _ observation: NavigationSolution.Observation, surprise: Double
   ) -> NavigationSolution.Observation? {

@@ -3,9 +3,9 @@
 ///
 /// The filter levels itself and finds its heading by a receiver with two antennas, by the course of a vehicle, by the
 /// magnetometer, or by `HeadingHypotheses`. It applies each fix at the fix's own time although the fix arrives late. It
-/// detects when the sensor stands still. It refuses implausible measurements, and `JumpRule` decides which of the two
-/// sensors is wrong. If it has refused all fixes for too long, it restarts from the next fix. Until the heading is
-/// known, it reports the receiver's position and an attitude without a heading.
+/// detects when the sensor stands still. It refuses implausible measurements. If a fix contradicts the inertial
+/// sensors, `JumpRule` decides which of the two is wrong. If it has refused all fixes for too long, it restarts from
+/// the next fix. Until the heading is known, it reports the receiver's position and an attitude without a heading.
 ///
 /// Frames: the sensor's axes are the body's (x forward, y right, z down); the earth's are north, east, down. All times
 /// are in seconds on one clock. The filter does not allocate after `init`.
@@ -74,7 +74,7 @@ public struct NavigationFilter: Sendable {
   }
   /// When the last stated heading was applied.
   var headingStatedAt: Double?
-  /// The stated headings that have been refused since then.
+  /// The series of stated headings that have been refused since `headingStatedAt`.
   var headingRefusal: HeadingRefusal?
   /// The number of consecutive fixes whose course contradicts the stated heading.
   var headingContradictions = 0
@@ -94,7 +94,7 @@ public struct NavigationFilter: Sendable {
   }
 
   /// The horizontal distance of the latest fix from the solution, in metres, if it is further away than their sigmas
-  /// explain; `nil` if they agree. One of the two is wrong.
+  /// explain; `nil` if they agree. While it is not `nil`, one of the two is wrong.
   public internal(set) var disagreement: Double?
   /// The time of the last fix that ended dead reckoning, and its horizontal distance from the solution as a multiple of
   /// the expected one (root mean square).
@@ -110,7 +110,7 @@ public struct NavigationFilter: Sendable {
     self.configuration = configuration
     compass = Compass(configuration)
     orientation = OrientationFilter(configuration)
-    // A velocity may be half an epoch older than its fix.
+    // A velocity may be half an epoch older than its fix, so the history must reach further back than `latestFix`.
     let interval = min(configuration.interval, configuration.shortestInterval ?? .infinity)
     let samples = ((configuration.latestFix + 0.75) / max(interval, 1e-4)).rounded(.up)
     capacity = max(4, samples.isFinite ? Int(min(samples, 4094)) + 2 : 4)
@@ -157,7 +157,8 @@ public struct NavigationFilter: Sendable {
     }
   }
 
-  /// The direction that the heading counts from. Without a declination, a solution still has its heading from fixes.
+  /// The direction that the heading counts from. The heading of a solution counts from true north even without a
+  /// declination, because it comes from fixes.
   public var north: FusedState.Attitude.North {
     @inline(__always) get {
       if compass.declination == nil, solution == nil { return .magnetic }

@@ -16,7 +16,7 @@ extension NavigationFilter {
   private static let courseSpeed = 2.0
   /// The speed in m/s from which a vehicle certainly does not drive backwards.
   private static let forwardSpeed = 8.0
-  /// How far the heading of a vehicle may differ from its course in radians, apart from its sigma: in a bend, and with
+  /// How far the heading of a vehicle may differ from its course in radians, apart from its sigma: in a curve, and with
   /// an antenna far from the axle.
   private static let courseTolerance = 0.6
   /// After this many consecutive fixes whose course contradicts the stated heading, no stated heading is used.

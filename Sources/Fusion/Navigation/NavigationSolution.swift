@@ -50,7 +50,8 @@ struct NavigationSolution: Sendable {
 
     covariance.predict(seconds: dt, f: -dt * Matrix3(crossing: pushed), b: dt * rotation)
     let pushVariance = noise.acceleration * noise.acceleration
-    // A scale error of one percent turns a bend into a heading error, always in the same direction.
+    // A scale error of the gyroscope makes the heading wrong in each turn. The error has the same sign for all turns to
+    // one side, so it does not average out.
     let turning = noise.gyroscopeScale * rate.length
     let turnVariance = noise.rate * noise.rate + turning * turning
     covariance.addNoise(

@@ -6,8 +6,8 @@ struct Stillness: Equatable, Sendable {
   var rateVariance: SIMD3<Double>
 }
 
-/// Detects standing still after 1.5 s, and then every 0.5 s. It uses the variation of the accelerometer and the mean
-/// of the gyroscope, so that a running engine does not hide the rest.
+/// Detects standing still after 1.5 s, and then every 0.5 s. It uses the variation of the accelerometer and the mean of
+/// the gyroscope, so that it also detects standing still while an engine runs.
 struct StillnessDetector: Sendable {
   enum Verdict: Equatable, Sendable {
     case still(Stillness)

@@ -70,13 +70,13 @@ struct GravityCheck: Sendable {
   private static let firstWindows = 8
   /// A window is quiet only if the standard deviation of the length is below this value, in m/s².
   private static let quietSigma = 0.3
-  /// The mean rate of rotation above which a window is not quiet, in rad/s. In a bend with 1.33 times gravity, anything
-  /// slower than 170 m/s turns faster than this.
+  /// The mean rate of rotation above which a window is not quiet, in rad/s. In a steady turn in which the sensor
+  /// measures 1.33 times gravity, anything slower than 170 m/s turns faster than this.
   private static let quietRate = 0.05
   /// A window is calm if the standard deviation of the length is below this share of the mean length.
   private static let calmSpread = 0.15
   /// A window is wild, and proves nothing, if the standard deviation of the length is above this share of the mean
-  /// length. A hand that shakes a sensor makes twice gravity for minutes.
+  /// length. If a hand shakes a sensor, the mean length can be twice gravity for minutes.
   private static let wildSpread = 0.25
   /// The permitted length of a quiet sensor, relative to gravity.
   private static let quietShare = 0.75...1.33
@@ -152,7 +152,7 @@ public struct RepetitionDetector: Sendable {
   private static let longestUsualRun = 3.0
   /// The number of runs over which the usual length is averaged.
   private static let memory = 50.0
-  /// The usual length before the first run.
+  /// The usual length that is assumed at first. It exceeds `longestUsualRun`, so a new sensor is not judged.
   private static let unknownRun = 100.0
 
   private var last: (gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>)?

@@ -13,14 +13,14 @@ struct SpikeGate: Sendable {
 
   /// The number of consecutive, consistent samples that prove a step.
   private static let quorum = 3
-  /// After this number of consecutive samples, the latest is accepted even if they are inconsistent.
+  /// After this number of consecutive held samples, the latest is accepted even if they are inconsistent.
   private static let patience = 6
 
   private var last: SIMD3<Double>?
   private var candidate = SIMD3<Double>.zero
   /// The number of consecutive samples held back.
   private var heldCount = 0
-  /// How many of them agree with the candidate.
+  /// The number of consecutive held samples that agree, up to the candidate.
   private var agreeingCount = 0
 
   /// Judges the next sample.

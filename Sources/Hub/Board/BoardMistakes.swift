@@ -7,7 +7,7 @@ import HardwareIO
 public struct BoardMistakes: Sendable {
   /// The mistakes in the order in which a hub finds them.
   public private(set) var all: [BoardError] = []
-  /// The board without the mistaken parts; `nil` if a device had a mistake, or if the file could not be read to its
+  /// The board without the mistaken parts; `nil` if a device was removed, or if the file could not be checked to its
   /// end.
   public private(set) var rest: Board?
 

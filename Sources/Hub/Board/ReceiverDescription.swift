@@ -22,8 +22,8 @@ public struct ReceiverDescription: Equatable, Sendable {
   public var headingOffsetDegrees = 0.0
   /// The time from a fix until the first byte of its epoch arrives.
   public var fixLatency: Duration
-  /// The source of the receiver's corrections; `nil` for none. A receiver with UBX messages then also reports its use
-  /// of the corrections.
+  /// The source of the receiver's corrections; `nil` for none. With a source, a receiver with UBX messages also reports
+  /// its use of the corrections.
   public var caster: CasterSettings?
 
   /// Whether both descriptions read the receiver in the same way; the mounting may differ.

@@ -66,10 +66,11 @@ public struct SleepChoice: Equatable, Sendable {
     }
   }
 
-  /// The duration of a rest, in seconds, after which the supply should be switched off. The rest has then cost as much
-  /// as a start with the supply off would cost more than a start from sleep. The total is therefore never more than
-  /// twice the cost of the best choice. The supply is never switched off before the next scheduled fix, whose time is
-  /// known. `nil` if the supply cannot be switched off, or need not be.
+  /// The duration of a rest, in seconds, after which the supply should be switched off. By then the rest has cost as
+  /// much energy as switching off would cost: the difference between a start after the supply was off and a start from
+  /// the sleep mode. The total is therefore never more than twice the cost of the best choice. The supply is never
+  /// switched off before the next scheduled fix, whose time is known. `nil` if the supply cannot be switched off, or
+  /// need not be.
   public var secondsUntilOff: Double? {
     guard let chosen, chosen.sleep != .off, chosen.restWatts > 0, let off = ways.first(where: { $0.sleep == .off }),
       chosen.restWatts > off.restWatts

@@ -27,7 +27,7 @@ public struct Degradation: Equatable, Sendable {
       every: larger(every, other.every), accuracyMetres: larger(accuracyMetres, other.accuracyMetres))
   }
 
-  /// The schedule within these limits. A request for warnings is not degraded. A request without an accuracy stays
+  /// The schedule within these limits. The request of a fence is not degraded. A request without an accuracy stays
   /// without one.
   func applied(to schedule: Schedule) -> Schedule {
     guard schedule.isDegradable else { return schedule }

@@ -28,8 +28,8 @@ public struct RequestedFix: Sendable {
 }
 
 extension FusedState {
-  /// The radius that contains the true position with a probability of 95 %, metres. A fix that disagrees with dead
-  /// reckoning is inside it.
+  /// The radius that contains the true position with a probability of 95 %, metres. If the latest fix is further from
+  /// the position than the sigmas explain, the radius reaches to that fix.
   package var radiusMetres: Double? {
     position?.value.horizontalSigmaMetres.map { max(Confidence.radial * $0, disagreementMetres ?? 0) }
   }

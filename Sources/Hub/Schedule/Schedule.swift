@@ -20,7 +20,8 @@ public struct Schedule: Equatable, Sendable {
   var takesReusedFix = true
   /// Whether the interval is only valid while nothing moves. Once motion is possible, the next fix is due at once.
   var needsStillness = false
-  /// Whether a fix may be later or less accurate if energy is short. Requests for warnings are not degraded.
+  /// Whether a fix may be later or less accurate if energy is short. The requests of fences are not degraded, because
+  /// fences raise alarms.
   var isDegradable = true
 
   public init(every: Duration, accuracyMetres: Double? = nil, within: Duration = Schedule.usualWithin) {
