@@ -172,8 +172,8 @@ public struct FusedState: Sendable {
   public struct ReckoningCheck: Equatable, Sendable {
     /// When the position of the fix was measured.
     public var at: MonotonicInstant
-    /// The distance of the fix from the predicted position, as a multiple of the expected one (root mean square). With
-    /// correct sigmas, the mean of its square is 1.
+    /// The distance of the fix from the predicted position, as a multiple of the expected distance (root mean square).
+    /// With correct sigmas, the mean of the squared ratio is 1.
     public var ratio: Double
 
     public init(at: MonotonicInstant, ratio: Double) {

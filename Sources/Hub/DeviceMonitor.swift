@@ -120,7 +120,8 @@ public final class DeviceMonitor: Sendable {
   /// The present alarms. Reading them changes nothing.
   public var alarms: DeviceAlarms { state.withLock { $0.machine.status.alarms(health.condition(at: clock.now)) } }
 
-  /// Sets an alarm, or ends it with `nil`. This notifies no observer; the warning on the same subject does.
+  /// Sets an alarm, or ends it with `nil`. Observers are not notified of an alarm, but of the warning on the same
+  /// subject.
   func alarm(_ alarm: DeviceAlarm, _ text: String?) { state.withLock { $0.machine.status.setAlarm(alarm, text) } }
 
   /// Sets a warning for the owner, or ends it with `nil`.

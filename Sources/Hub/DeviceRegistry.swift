@@ -9,7 +9,7 @@ public final class DeviceRegistry: Sendable {
   public let board: Board
   /// The devices in the order of the board file.
   let entries: [BoardDevice]
-  /// The receivers, and the selected one. It is the same object as before while the receivers do not change.
+  /// The receivers, and the selected one. If the next board has the same receivers, its registry has the same object.
   public let receivers: ReceiverSelection
   /// The preferred inertial sensor.
   public let imu: IMUReader?

@@ -122,7 +122,7 @@ public final class Hub: Sendable {
       new.beginMeters()
       states.change(from: old, to: new) {
         if new.receivers !== old.receivers { (latestClockOffset.value, latestPulse.value) = (nil, nil) }
-        // This moves all leases and streams to the new devices, also if another thread is delivering to subscribers.
+        // This moves all leases and streams to the new devices, even while another thread is delivering to subscribers.
         mutableRegistry.value = new
         mutableRegistry.settle()
       }

@@ -97,8 +97,8 @@ final class StateFeed: Sendable {
     states.withLease(on: lease(on: parts), as: { $0.wanting(parts) })
   }
 
-  /// Keeps the devices that measure some parts of the state awake. After a change of board, it keeps those of the new
-  /// board awake.
+  /// Keeps the devices that measure some parts of the state awake. After a change of board, the lease keeps the devices
+  /// of the new board awake.
   func lease(on parts: Set<StatePart>) -> LazyPublisher<Void, Never> {
     shared(leases, parts) { [devices, clock] in
       LazyPublisher(deriving: "state of \(parts.names)", clock: clock) { (run) throws(Never) in

@@ -3,8 +3,8 @@ import Glibc
 /// Finds the heading of a sensor by comparing its accelerations with changes of the velocity. It runs a bank of
 /// navigation solutions with different initial headings, weighted by how well each predicts the fixes.
 ///
-/// The method needs accelerations, but works without a vehicle that moves nose first. Each solution corrects its own
-/// level and biases, and long curves of a road do not mislead the method.
+/// The method needs accelerations, but no vehicle that moves nose first. Each solution corrects its own level and
+/// biases, and long curves of a road do not mislead the method.
 struct HeadingHypotheses: Sendable {
   private static let count = 8
   /// The initial sigma of each hypothesis in radians, half their spacing.

@@ -97,7 +97,7 @@ public struct NavigationFilter: Sendable {
   /// explain; `nil` if they agree. While it is not `nil`, one of the two is wrong.
   public internal(set) var disagreement: Double?
   /// The time of the last fix that ended dead reckoning, and its horizontal distance from the solution as a multiple of
-  /// the expected one (root mean square).
+  /// the expected distance (root mean square).
   public internal(set) var reckoningCheck: (time: Double, ratio: Double)?
 
   /// The difference of the latest fix's position from the expected one, and its expected variance.

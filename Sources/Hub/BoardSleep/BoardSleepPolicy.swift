@@ -45,7 +45,7 @@ public struct BoardSleepPolicy: Sendable {
   /// Why the machine stays awake.
   public enum Stay: Equatable, Sendable {
     case needed([String])
-    /// Nothing needs the machine, and the idle time, or the time after a start, is not over.
+    /// Nothing needs the machine, but the idle time or the time after a start is not over.
     case idle(until: MonotonicInstant)
     case fixTooSoon(NextFix, leastSeconds: Double)
     case noFixLater

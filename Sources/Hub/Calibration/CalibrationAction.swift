@@ -10,8 +10,8 @@ extension Hub {
   /// board's magnetometers, and the calibration of a mount needs the receiver's speed. The action sends the session
   /// after each burst, and finishes once the session has a result or a problem. Cancelling it releases the devices.
   ///
-  /// Each call makes another action, and an action knows only its own jobs. The caller ensures that a device is not
-  /// calibrated twice at the same time.
+  /// Each call makes another action, and an action knows only its own calibrations. The caller ensures that a device is
+  /// not calibrated twice at the same time.
   ///
   /// - Parameter id: the device's ID
   public func calibration(of id: String) -> Action<CalibrationKind, CalibrationSession, HardwareError> {
@@ -34,8 +34,8 @@ extension Hub {
             ).store(in: lifetime)
           }
           if kind == .gyro {
-            // A constant magnetic field shows that the sensor does not turn. The failure of such a magnetometer does
-            // not end the calibration.
+            // A constant magnetic field shows that the sensor does not turn. The failure of one of these magnetometers
+            // does not end the calibration.
             for witness in witnesses {
               witness.source.subscribe(
                 as: run.holders, receiveValue: { work.receive($0, isWitness: true) }, receiveCompletion: { _ in }

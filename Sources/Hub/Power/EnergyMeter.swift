@@ -53,7 +53,7 @@ final class EnergyMeter: Sendable {
 
   deinit { end() }
 
-  /// Whether the meter measures these devices in this way.
+  /// Whether the meter measures these devices with this supply monitor and with these settings.
   func measures(
     _ devices: [DeviceMonitor], _ description: SupplyMonitorDescription, _ reader: SupplyMonitorReader,
     isOfBattery: Bool
@@ -70,7 +70,8 @@ final class EnergyMeter: Sendable {
       defer { state.direction = CurrentDirection() }
       return state.direction.isReversed
     }
-    // A later meter of the same monitor sets its own warning. Without a later meter, nothing would end this one.
+    // A later meter of the same monitor sets its own warning. Without a later meter, nothing else would end the warning
+    // of this meter.
     if hasWarned { reader.monitor.setWarning(about: .finding, nil) }
   }
 

@@ -2,8 +2,8 @@ import Devices
 import MonotonicTime
 import Publishing
 
-/// Decides when a device rests after its last client, and how. It measures the costs of its starts and the gaps between
-/// its clients.
+/// Decides when a device rests after its last client, and how. The policy measures the costs of the device's starts and
+/// the gaps between the device's clients.
 ///
 /// The methods take an event, and return the decision, or an event from which the usage history learns. The lock, the
 /// clock, the supply and the usage history belong to `DeviceMonitor`.

@@ -80,7 +80,7 @@ struct RailMachine: Sendable {
     }
     if !supply.isOn, let end = offEnd(minimumOff), end > now { return .rest(until: end) }
     supply.isBeingSwitched = true
-    // A withdrawal during the previous run does not affect this one.
+    // A withdrawal during the user's previous run does not affect this run.
     withdrawn.removeAll { $0 == user }
     return .driveHigh
   }

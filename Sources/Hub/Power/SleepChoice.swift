@@ -38,7 +38,7 @@ public struct SleepChoice: Equatable, Sendable {
   public enum Pause: Equatable, Sendable {
     /// Unknown; the pause may be long.
     case unknown
-    /// The mean remaining time, in seconds, of earlier pauses that were longer than this one is at present.
+    /// The mean remaining time, in seconds, of earlier pauses that were longer than the present pause is already.
     case learnt(Double)
     /// The time until the next scheduled fix, seconds.
     case scheduled(Double)

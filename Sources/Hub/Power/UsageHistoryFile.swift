@@ -50,7 +50,7 @@ enum UsageHistoryFile {
     members.append("\"gaps\": \(object(gaps))")
     let hourLines = hours.joined(separator: ",\n")
     members.append(hours.isEmpty ? "\"hours\": {}" : "\"hours\": {\n\(hourLines)\n      }")
-    // An older release takes an unknown key for damage, so these are written only if they have content.
+    // An older release takes an unknown key for damage, so these newer keys are written only if they have content.
     if !acquisitions.isEmpty { members.append("\"acquisitions\": \(object(acquisitions))") }
     if !starts.isEmpty { members.append("\"startsBehindSleep\": \(object(starts))") }
     if let owner = device.content.uniqueID { members.append("\"uniqueID\": \(quoted(owner))") }

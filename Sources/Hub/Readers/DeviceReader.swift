@@ -368,8 +368,8 @@ struct DeviceScope<Sample: Sendable> {
     guard isAsleep, !monitor.isEnding else { return monitor.ended(isAsleep: isAsleep, as: sleep) }
     // The rest begins before its end can be due; an end without a rest would be ignored, and the supply would stay on.
     rail.rest(monitor.id)
-    // These actions are set before the device is reported as asleep. A suspension of the machine that comes right
-    // afterwards then counts for them.
+    // Set these actions before the device is reported as asleep, so that a suspension of the machine right after the
+    // report counts for them.
     let supplyEnd = [monitor.supplyEndsAfter, limit?.end].compactMap { $0 }.min()
     if let supplyEnd, rail.switch != .none {
       monitor.whileResting(after: supplyEnd) { [weak rail, id = monitor.id] in rail?.endRest(of: id) }

@@ -11,7 +11,7 @@ extension DeviceReader where Sample == IMUBatch {
   /// A reader of an inertial sensor. It empties the sensor's FIFO in bursts.
   convenience init(_ description: IMUDescription, on machine: Machine) {
     let place = description.place
-    // The limit is the time of two samples, longer than the time between two edges.
+    // The limit of the wait for an edge is the time of two samples, so an edge that is a little late is not missed.
     let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.rateHz))
     // `patience` is a number of bursts without samples and not a time: a hub that was stopped for a while has missed no
     // burst. A burst that waits for a missing edge takes as long as `edgeLimit`. The total is 0.4 s, or five bursts if

@@ -2,8 +2,8 @@ import MonotonicTime
 
 /// Decides which readers hang, by comparing their threads' stamps between two checks.
 ///
-/// A thread may wait in its poller for its own limit plus its patience. It may wait there for ever if its wait has no
-/// limit, because a request to stop ends that wait.
+/// A thread may stay in its poller for the limit of its wait plus its patience. It may wait there for ever if its wait
+/// has no limit, because a request to stop ends that wait.
 ///
 /// The stamps, the lock and the timer belong to `Supervisor`. Time counts from the check that first saw a thread at its
 /// present place. If the whole computer stood still, its readers therefore do not count as late.

@@ -25,7 +25,7 @@ public struct CurrentValue: Equatable, Sendable {
   /// Whether a state is good enough.
   ///
   /// - Parameters:
-  ///   - began: values measured after this are new, however late they arrive; `nil` for a known value
+  ///   - began: values measured after this are new, however late they arrive; `nil` for a state from before the request
   ///   - kinds: the kinds of devices that the board fuses; the request does not wait for a part that none of them
   ///     measures
   func isMet(

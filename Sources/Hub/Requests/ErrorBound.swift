@@ -7,8 +7,8 @@ import MonotonicTime
 /// The bound has the meaning of `accuracy`: the radius that contains 95 % of such positions. The sigma along one axis
 /// must therefore stay below the bound divided by `Confidence.radial`.
 ///
-/// `FixPlanner` wakes the receiver earlier, by its usual start time. The time until the next fix depends on the
-/// knowledge in the meantime: a motion sensor without motion, dead reckoning, or only the last speed.
+/// `FixPlanner` wakes the receiver earlier, by its usual start time. The time until the next fix depends on the source
+/// of knowledge until then: a motion sensor without motion, dead reckoning, or only the last speed.
 ///
 /// Dead reckoning may be worse than its sigma says, for example if the sensor is not mounted rigidly. Each fix after a
 /// sleep shows how much worse, and the next intervals are shorter (`ReckoningScale`).

@@ -10,7 +10,7 @@ import Publishing
 /// and not once for each.
 ///
 /// `FixClients` and `FixSteps` decide under the lock. One thread at a time performs the steps, outside the lock. If
-/// other threads change the plan in the meantime, this thread checks again before it ends.
+/// other threads change the plan in the meantime, the thread that performs the steps checks again before it ends.
 final class FixPlanner: Sendable {
   private typealias ID = FixClients.ID
 

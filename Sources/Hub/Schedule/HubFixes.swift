@@ -3,7 +3,8 @@ import MonotonicTime
 import Publishing
 
 extension Hub {
-  /// Scheduled fixes. A subscription wakes the receivers for each fix. They sleep as soon as the fix is good enough.
+  /// Scheduled fixes. A subscription wakes the receivers for each fix. The receivers sleep as soon as the fix is good
+  /// enough.
   public func fixes(on schedule: Schedule) -> Deferred<RequestedFix, Never> {
     fixes(on: MutableProperty(schedule).readOnly)
   }

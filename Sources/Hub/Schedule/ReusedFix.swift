@@ -1,8 +1,8 @@
 import Fusion
 import MonotonicTime
 
-/// A fix that is repeated while nothing moves. It keeps its position and time, and becomes slightly less certain with
-/// each hour.
+/// A fix that is repeated while the board does not move. It keeps its position and time, and becomes slightly less
+/// certain with each hour.
 struct ReusedFix: Sendable {
   /// The assumed unnoticed creep of a standing board, one standard deviation. The creep is not measured: a motion
   /// detector does not notice a mooring that stretches, a slope that slides or a float that sinks. With this value, a

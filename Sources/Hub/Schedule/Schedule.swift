@@ -16,9 +16,10 @@ public struct Schedule: Equatable, Sendable {
   public var within: Duration
   /// The maximum age of a known fix that is enough, even if it was made for another client; `nil` to require a new one.
   public var maxAge: Duration?
-  /// Whether the last fix may be repeated while nothing moves.
+  /// Whether the last fix may be repeated while the board does not move.
   var takesReusedFix = true
-  /// Whether the interval is only valid while nothing moves. Once motion is possible, the next fix is due at once.
+  /// Whether the interval is only valid while the board does not move. Once motion is possible, the next fix is due at
+  /// once.
   var needsStillness = false
   /// Whether a fix may be later or less accurate if energy is short. The requests of fences are not degraded, because
   /// fences raise alarms.
@@ -41,10 +42,11 @@ public struct Schedule: Equatable, Sendable {
       within: withinSeconds.map { .nanoseconds(Int64($0 * 1e9)) } ?? Schedule.usualWithin)
   }
 
-  /// A fix that is due this soon after another one shares its wake, and may be this much older when it is delivered.
+  /// A fix that is due at most this time after another fix shares the wake of that fix. It may be older by this time
+  /// when it is delivered.
   var slack: Duration { min(every / 10, .seconds(5)) }
 
-  /// A fix that is due this soon after another one also shares its wake, which saves a start. The fix is delivered
+  /// A fix that is due at most this time after a wake shares that wake too, which saves a start. The fix is delivered
   /// early.
   var advance: Duration { min(every / 10, .seconds(30)) }
 }

@@ -10,8 +10,8 @@ import MonotonicTime
 /// device, and is held until it is due. If other clients keep the device awake, a fresher fix replaces it. A client
 /// whose fix is due somewhat later is included as well, which saves a start, and gets its fix early.
 ///
-/// While nothing moves, no device is woken, and the last fix is repeated. A client that accepts a known fix gets it if
-/// it is fresh enough.
+/// While the board does not move, no device is woken, and the last fix is repeated. A client that accepts a known fix
+/// gets it if it is fresh enough.
 package struct SchedulePlan: Sendable {
   package typealias ID = Int
   package typealias Lead = (Schedule, _ due: MonotonicInstant) -> Duration
