@@ -145,7 +145,7 @@ public final class DeviceMonitor: Sendable {
   /// Why the supply is still on, if it could not be switched off.
   public var switchProblem: String? { state.withLock { $0.machine.status.switchProblem } }
 
-  /// Whether the supply is on for the device, and the device works or is about to.
+  /// Whether the supply is on for the device, and the device starts, works, or is in its idle timeout.
   var isWorking: Bool { state.withLock { $0.machine.status.power.isWorking } }
 
   /// Sets the activity of the device's lazy publisher, from which the status follows.

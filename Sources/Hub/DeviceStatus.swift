@@ -22,7 +22,7 @@ public struct DeviceStatus: Equatable, Sendable {
     /// The device has failed, and is off or hangs; the reason names the fault.
     case failed
 
-    /// Whether the supply is on for the device, and the device works or is about to.
+    /// Whether the supply is on for the device, and the device starts, works, or is in its idle timeout.
     public var isWorking: Bool { !isRest && self != .failed }
 
     /// Whether the device has no holders and draws as little as the hub can achieve.

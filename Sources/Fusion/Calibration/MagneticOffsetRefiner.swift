@@ -55,14 +55,14 @@ public struct MagneticOffsetRefiner: Sendable {
   private static let noise = 0.02
   /// The expected error of the stored offset.
   private static let priorSigma = 0.06
-  /// The limit for outliers in standard deviations.
+  /// A sample whose length differs from the median by more than this number of standard deviations is an outlier.
   private static let outlierDeviations = 4.0
   /// The minimum of the limit for outliers, relative to the strength.
   private static let outlierLength = 0.03
   /// The share of samples that must not be outliers.
   private static let leastInlierShare = 0.7
   private static let refits = 5
-  /// The ratio of the standard deviation to the median absolute deviation.
+  /// The ratio of the standard deviation to the median absolute deviation of normally distributed errors.
   private static let normalDeviation = 1.4826
   /// With the other lap's offset, the deviation of a lap must be at most this share of its deviation with the stored
   /// offset.

@@ -19,7 +19,7 @@ public struct MagnetometerCalibrator: Sendable {
   private static let fineTolerance = 0.03
   /// The limit for outliers in standard deviations.
   private static let largestDeviation = 4.0
-  /// The ratio of the standard deviation to the median absolute deviation.
+  /// The ratio of the standard deviation to the median absolute deviation of normally distributed errors.
   private static let normalDeviation = 1.4826
   private static let longestRefit = 10
   /// The smallest share of samples that must lie on one ellipsoid.

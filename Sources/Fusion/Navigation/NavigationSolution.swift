@@ -113,7 +113,7 @@ struct NavigationSolution: Sendable {
 
   /// The observation that the gyroscope measures its bias and the earth's rotation while the sensor stands still.
   ///
-  /// - Parameter floor: a sigma that is added to the measured one, rad/s
+  /// - Parameter floor: a further sigma, rad/s; its variance is added to the measured variance
   func observation(ofStillness stillness: Stillness, floor: Double) -> Observation {
     let earthRate = SIMD3(
       Earth.rotation * cos(position.latitude), 0, -Earth.rotation * sin(position.latitude))

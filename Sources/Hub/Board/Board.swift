@@ -130,7 +130,7 @@ public struct Board: Equatable, Sendable {
   /// The port of the dashboard and the programming interface.
   public struct HTTPPort: Equatable, Sendable {
     public var endpoint: TCPEndpoint
-    /// The path of the file with the token, which is required if other machines may connect.
+    /// The path of the file with the token. The board file must name it if other machines may connect.
     public var tokenFile: String?
     /// Further names under which browsers reach this machine.
     public var hosts: [String]

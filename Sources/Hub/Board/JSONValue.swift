@@ -20,7 +20,7 @@ struct JSONValue: Equatable {
     case number(Double)
     case string(String)
     case array([JSONValue])
-    /// An object, in the order of the document; each key is unique.
+    /// The members of an object, in the order of the document; each key is unique.
     case object([Member])
   }
 

@@ -180,7 +180,7 @@ extension BoardSection {
     return speed
   }
 
-  /// At least one word of a list, without repetitions.
+  /// The words of a list, which must have at least one word and no repetitions.
   mutating func choices<Choice: RawRepresentable & CaseIterable>(
     _ key: String, of type: Choice.Type
   ) throws(BoardError) -> [Choice]? where Choice.RawValue == String {

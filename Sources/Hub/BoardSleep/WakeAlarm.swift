@@ -53,7 +53,7 @@ public struct WakeAlarm: Equatable, Sendable {
 public struct ClockTrust: Codable, Equatable, Sendable {
   /// The system clock at the last confirmation, nanoseconds since 1970.
   public private(set) var confirmedAt: Int64
-  /// How far the real-time clock was ahead of the system clock then, seconds.
+  /// How far the real-time clock was ahead of the system clock at the last confirmation, seconds.
   public private(set) var difference: Int64
 
   /// The difference between the two clocks may change by this number of seconds without any drift. Each clock is read

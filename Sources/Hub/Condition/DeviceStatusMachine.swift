@@ -198,7 +198,7 @@ struct DeviceStatusMachine: Sendable {
   /// Whether the device's publisher has subscribers.
   var isSubscribed: Bool { activity.map { $0.subscriberCount > 0 } ?? false }
 
-  /// The reason why the device has power.
+  /// The present use of the device, by which its energy is charged.
   var use: EnergyTotals.Use {
     if run.requiredSince != nil { return run.hasTracked ? .measuring : .starting }
     return waitingMilliamperes.map { .waitingForMotion(milliamperes: $0) } ?? .resting

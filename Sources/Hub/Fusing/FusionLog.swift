@@ -31,7 +31,7 @@ public final class FusionLog: Sendable {
     var told: [Finding] = []
     /// The number of the board in service. It shows whether an input comes from a device of an earlier board.
     var boardNumber = 0
-    /// Whether boards are being exchanged.
+    /// Whether boards are being exchanged, so that inputs are ignored.
     var isSuspended = false
     /// Whether a client wants states.
     var isWanted = false

@@ -11,7 +11,7 @@ struct EnergyCharge: Equatable, Sendable {
 ///
 /// Callers update the totals with `goOn` before anything changes that the totals depend on.
 struct EnergyTotals: Sendable {
-  /// The reason why the device has power.
+  /// The present use of the device, by which its energy is charged.
   enum Use: Equatable, Sendable {
     /// A client needs the device, which has not measured anything yet.
     case starting

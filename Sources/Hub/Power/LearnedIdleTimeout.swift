@@ -68,9 +68,9 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   /// total weight.
   static let leastLongerGaps = 0.9
   static let recentCount = 8
-  /// The maximum of the savings, in restarts.
+  /// The maximum of the savings, as a multiple of the cost of a restart.
   static let mostSavedRestarts = 5.0
-  /// The initial savings, in restarts.
+  /// The initial savings, as a multiple of the cost of a restart.
   static let givenRestarts = 2.0
   /// The learned gaps are discarded if their timeout has cost too much over the last gaps: this number of restarts more
   /// than a timeout that is learned from the last gaps alone.

@@ -8,7 +8,7 @@ import Publishing
 final class SleepRenewal: Sendable {
   /// The longest duration of a run that renews the sleep.
   private static let longestVisit = Duration.seconds(30)
-  /// The delay before another attempt if the device did not work.
+  /// The delay before another attempt if the run failed.
   private static let retry = Duration.seconds(3600)
 
   private struct State {

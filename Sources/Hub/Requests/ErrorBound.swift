@@ -32,7 +32,7 @@ package struct ErrorBound: Sendable {
 
   /// The source of knowledge about the position between two fixes.
   package enum Carrier: Equatable, Sendable {
-    /// A motion sensor has detected nothing since the fix.
+    /// A motion sensor has detected no motion since the fix.
     case stillness
     /// Dead reckoning, with the sigma of its velocity along one axis and the sigma of roll and pitch. An error in roll
     /// or pitch makes a part of gravity look like acceleration.
@@ -68,7 +68,7 @@ package struct ErrorBound: Sendable {
   package private(set) var interval = ErrorBound.leastInterval
   /// The ratio of the true errors of dead reckoning to its sigmas.
   private var scale = ReckoningScale()
-  /// Whether the interval relies on a motion sensor that detects nothing.
+  /// Whether the interval relies on a motion sensor that has detected no motion.
   private var isStill = false
   /// When the next fix is needed; `nil` before the first.
   package private(set) var dueAt: MonotonicInstant?
@@ -156,7 +156,7 @@ package struct ErrorBound: Sendable {
 extension ErrorBound.Estimate {
   /// The estimate of a state; `nil` without a position of known certainty.
   ///
-  /// - Parameter isStill: whether a motion sensor has detected nothing since the position was measured
+  /// - Parameter isStill: whether a motion sensor has detected no motion since the position was measured
   package init?(_ state: FusedState, isStill: Bool) {
     guard let position = state.position, let radius = state.radiusMetres else { return nil }
     let motion = state.motion?.value

@@ -2,7 +2,7 @@ import Fusion
 import Guarding
 import Publishing
 
-/// Decides which values are far enough from the last delivered one.
+/// Decides which values have a position that is far enough from the last delivered position.
 struct MovedFilter: Sendable {
   let metres: Double
   private var last: GeodeticPosition?

@@ -22,7 +22,7 @@ struct ReckoningScale: Sendable {
   /// The factor for the sigma of dead reckoning. It is at least 1, because a few small errors prove nothing.
   var factor: Double { max(1, meanSquare).squareRoot() }
 
-  /// Takes the comparison of dead reckoning with a fix, once.
+  /// Takes a comparison of dead reckoning with a fix, unless it is the one that was taken last.
   mutating func learn(_ check: FusedState.ReckoningCheck) {
     guard check.at != learntAt else { return }
     learntAt = check.at

@@ -46,8 +46,8 @@ struct ClientMotion: Sendable {
     return at - since >= ClientMotion.stand
   }
 
-  /// The time until which a fix may be repeated, because the board has not moved since; `nil` if the client needs a new
-  /// fix.
+  /// The time until which a fix may be repeated, because the board has not moved since the fix; `nil` if the client
+  /// needs a new fix.
   func repeats(_ fix: ReusedFix?, for schedule: Schedule) -> MonotonicInstant? {
     guard schedule.takesReusedFix, case .still(let since) = state, let fix, fix.at >= since else { return nil }
     return fix.isGoodUntil(schedule)

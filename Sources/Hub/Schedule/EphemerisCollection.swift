@@ -27,7 +27,7 @@ struct EphemerisCollection: Sendable {
     if trackingSince == nil { trackingSince = now }
   }
 
-  /// Makes the stored times earlier by the duration of a suspension. The receiver was not tracking during that time.
+  /// Makes the time of the last collection earlier by the duration of a suspension, and ends the reception in progress.
   mutating func goBack(by slept: Duration) {
     collectedAt?.moveBack(by: slept)
     trackingSince = nil

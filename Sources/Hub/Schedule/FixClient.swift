@@ -74,7 +74,7 @@ struct FixClient: Sendable {
       isMet: isMet && fix.suits(schedule), isStanding: isStanding)
   }
 
-  /// The known fix, or else the last one again, for delivery; `nil` if the client has neither.
+  /// The known fix, or else the last delivered fix again, for delivery; `nil` if the client has neither.
   func fixAgain(due: MonotonicInstant, degraded: Schedule?, at now: MonotonicInstant) -> RequestedFix? {
     if var known {
       known.at = max(now, known.at)

@@ -112,7 +112,7 @@ final class FixPlanner: Sendable {
     }
   }
 
-  /// Whether fixes are under way, and the first fix after a sleep of the machine.
+  /// Whether fixes are under way, and the first fix for which a sleeping machine would have to wake.
   func outlook(by hub: Hub) -> (isUnderWay: Bool, next: BoardSleepPolicy.NextFix?) {
     state.withLock { state in
       let plan = state.clients.plan

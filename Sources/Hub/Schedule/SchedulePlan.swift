@@ -282,8 +282,8 @@ package struct SchedulePlan: Sendable {
     }.min()
   }
 
-  /// The first wake of devices, if the machine sleeps until then. After the sleep, no fix from before it is repeated.
-  /// `nil` without clients.
+  /// The first wake of devices, if the machine sleeps until then. After the sleep, no fix from before it is repeated,
+  /// so clients of a board that has not moved need a wake too. `nil` without clients.
   func firstWake(lead: Lead) -> (id: ID, wake: MonotonicInstant, due: MonotonicInstant)? {
     members.map { (id: $0.id, wake: wakeTime(of: $0, lead), due: $0.due) }.min { $0.wake < $1.wake }
   }
