@@ -20,7 +20,7 @@ public struct GyroscopeCalibrator: Sendable {
   private static let fieldLimit = 1.0
   /// The minimum horizontal field outside the polar regions, in microtesla.
   private static let leastHorizontalField = 10.0
-  /// An unchanged field proves rest only if a turn would have changed it by this, in microtesla.
+  /// An unchanged field proves rest only if a turn would have changed the field by at least this, in microtesla.
   private static let provenChange = 1.5
   private static let windowSeconds = 0.5
   /// The time that a person may take to put down the sensor.

@@ -17,7 +17,7 @@ public struct MagnetometerCalibrator: Sendable {
   private static let roughTolerance = 0.35
   /// The tolerance for outliers of the ellipsoid, relative to its radius.
   private static let fineTolerance = 0.03
-  /// The limit for outliers in standard deviations.
+  /// A value that differs from the expected value by more than this number of standard deviations is an outlier.
   private static let largestDeviation = 4.0
   /// The ratio of the standard deviation to the median absolute deviation of normally distributed errors.
   private static let normalDeviation = 1.4826

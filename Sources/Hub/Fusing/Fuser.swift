@@ -211,7 +211,7 @@ public struct Fuser: Sendable {
     return state
   }
 
-  /// The magnetic declination, east of true north, radians.
+  /// The magnetic declination at a position, positive to the east, radians.
   private static func declination(at position: FusedState.Position, _ utcNanoseconds: Int64?) -> Double {
     let place = Coordinate(latitudeDegrees: position.latitudeDegrees, longitudeDegrees: position.longitudeDegrees)
     let year = utcNanoseconds.map { EarthModel.year(nanosecondsSince1970: $0) }

@@ -19,7 +19,7 @@ public struct RequestedFix: Sendable {
   var isStanding = false
   /// Whether the fix was already known and fresh enough for the client, so that no receiver was woken.
   public var isKnown = false
-  /// Whether dead reckoning gave the position instead of a fix. If `isMet`, it is as certain as requested.
+  /// Whether dead reckoning gave the position instead of a fix. If `isMet`, the position is as certain as requested.
   public var isReckoned = false
 
   /// The radius that contains the true position with a probability of 95 %, metres; `nil` if unknown, or without
