@@ -21,8 +21,8 @@ public struct FleetSettings: Equatable, Sendable {
   public var subscribersWake = false
   /// The settings of the positions in OwnTracks' format; `nil` to send none.
   public var ownTracks: OwnTracksSettings?
-  /// Whether the settings come from a board file and not from a command line. A board file may name only some password
-  /// files.
+  /// Whether the settings come from a board file and not from a command line. A board file may name password files only
+  /// in certain folders, but a command line may name any.
   public internal(set) var isOfBoardFile = false
 
   public init(broker: BrokerAddress, topic: String = "sensorhub", homeAssistant: Bool = false) {

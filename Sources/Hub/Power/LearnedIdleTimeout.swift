@@ -78,12 +78,12 @@ public struct LearnedIdleTimeout: Equatable, Sendable {
   /// Savings are measured against slightly more than twice the optimum, so that the savings grow again after a mistake,
   /// and permit a new attempt.
   static let bound = 2.02
-  /// The idle cost, in restarts, after which a restart is tried. If clients always come during the idle time, there is
-  /// no restart to measure. An estimate that is too high by chance would then stay for ever. The trial costs at most 5
-  /// % if the estimate is right.
+  /// The idle cost, as a multiple of the cost of a restart, from which a restart is tried. If clients always come
+  /// during the idle time, there is no restart to measure. An estimate that is too high by chance would then stay for
+  /// ever. The trial costs at most 5 % if the estimate is right.
   static let trialRestarts = 20.0
-  /// The idle cost, in restarts, after which a restart is tried if the last restart cost less than half of the
-  /// estimate. The estimate is then doubtful.
+  /// The idle cost, as a multiple of the cost of a restart, from which a restart is tried if the last restart cost less
+  /// than half of the estimate. The estimate is then doubtful.
   static let doubtedTrialRestarts = 4.0
   /// The longest break-even time, a week. It applies if staying on costs next to nothing, as with a supply monitor.
   static let mostSeconds = 7.0 * 86_400

@@ -8,7 +8,7 @@ import Publishing
 /// its idle timeout.
 ///
 /// The scope is the same for all devices: supply on, settle, start, read, stop, supply off (or asleep with the supply
-/// on). The body differs.
+/// on). Only `Body`, the part that reads, differs.
 public final class DeviceReader<Sample: Sendable>: Sendable {
   /// The part of a run that differs between devices: it reads until it is told to stop, and stops everything that it
   /// has started, on every path.
