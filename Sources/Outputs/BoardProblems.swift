@@ -164,7 +164,7 @@ public enum BoardProblems {
     access(file, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)
   }
 
-  /// The board without some of the files of `mqtt`, so that the rest can be checked.
+  /// The board without those files of `mqtt` that the check leaves out, so that the other settings can be checked.
   private static func without(_ isLeftOut: @escaping (String) -> Bool, _ board: Board) -> Board {
     func here(_ file: String?) -> String? { file.flatMap { isLeftOut($0) ? nil : $0 } }
     var board = board

@@ -21,7 +21,7 @@ public final class ReceiverKnowledgeFile: Sendable {
 
   /// - Parameters:
   ///   - path: the file
-  ///   - makeFolder: makes its folder, if it is missing
+  ///   - makeFolder: makes the file's folder if it is missing
   public init(path: String, makeFolder: @escaping @Sendable () -> Void) {
     file = StateFile(path: path, mostBytes: 4 << 20, nothing: [:], makeFolder: makeFolder)
   }

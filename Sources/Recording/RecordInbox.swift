@@ -11,7 +11,8 @@ public final class RecordInbox: Sendable {
     var channels: [RecordedChannel] = []
     /// The facts as they were last set.
     var facts: [MCAPMetadata] = []
-    /// The facts that the writer has not taken yet, each with its time, in the order of their times.
+    /// The sets of facts that the writer has not taken yet, each with the time from which it applies, in the order of
+    /// these times.
     var newFacts: [[MCAPMetadata]] = []
     /// Whether a message that must be written has arrived since the writer last called `attend()`.
     var isFresh = false
@@ -43,7 +44,7 @@ public final class RecordInbox: Sendable {
   /// minute.
   public static let usualCapacity = 1 << 20
 
-  /// The largest number of facts that wait for the writer.
+  /// The maximum number of sets of facts that wait for the writer.
   private static let mostFacts = 64
 
   private let state: Guarded<State>
@@ -193,7 +194,7 @@ public final class RecordInbox: Sendable {
     }
   }
 
-  /// Removes the facts that were set since the last call, in the order of their times.
+  /// Removes and returns the sets of facts since the last call, in the order of their times.
   func takeFacts() -> [[MCAPMetadata]] {
     state.withLock { state in
       defer { state.newFacts = [] }

@@ -229,7 +229,8 @@ struct RecordingWriter {
   }
 
   private mutating func synchronize(_ now: MonotonicInstant) throws(MCAPError) {
-    // The messages in an incomplete block may wait for the next call if most of their permitted delay is left.
+    // Messages in an incomplete block may wait for the next call while more than a quarter of their permitted delay is
+    // left.
     let interval = limits.synchronizeInterval
     let isKept = time.nanosecondsSince1970(at: now.advanced(by: .zero - interval * 3 / 4))
     try segment?.synchronize(leavingFrom: isKept)

@@ -81,8 +81,8 @@ struct HubService: Sendable {
       onTerminate: { [host] in
         // Switch the devices off before anything else, so that no line stays high while clients are being disconnected.
         host.shutDown()
-        // The pings for the watchdog end with the first services, and the end of the others may take longer than a ping
-        // may be late.
+        // The service that sends the pings for the watchdog ends among the first. The end of the other services may
+        // take longer than systemd waits for a ping.
         ServiceManager.stopping()
         if let group = group.withLock({ $0 }) { group.triggersShutdown() }
       },

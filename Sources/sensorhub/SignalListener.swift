@@ -25,7 +25,7 @@ struct SignalListener: Service {
   /// `run`.
   ///
   /// - Parameters:
-  ///   - onTerminate: called at once, and when the terminal hangs up
+  ///   - onTerminate: called for SIGTERM, SIGINT and a hang-up of the terminal, on the thread that reads the signals
   ///   - onReload: never called twice at the same time; requests during a call cause one further call
   init(onTerminate: @escaping @Sendable () -> Void, onReload: @escaping @Sendable () async -> Void) throws {
     hadTerminal = Terminal.isControlling

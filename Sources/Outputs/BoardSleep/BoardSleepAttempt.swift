@@ -161,8 +161,8 @@ extension BoardSleepOutput {
     _ alarm: WakeAlarm, _ clock: any WakeClock, _ way: BoardSleepSettings.Way
   ) throws(WakeClockError) {
     let (system, now) = (host.hub.machine.systemTime(), try clock.now())
-    // The kernel sets a real-time clock that differs from a time server's time. The alarm would then come too early or
-    // too late.
+    // The kernel corrects the real-time clock by a time server's time. An alarm that was set before such a correction
+    // would come too early or too late.
     guard abs(WakeAlarm(at: system, clock: now, system: system).difference - alarm.difference) <= 2 else {
       throw WakeClockError("the system clock or the real-time clock was set while the board was about to sleep")
     }
@@ -179,7 +179,7 @@ extension BoardSleepOutput {
       let clock = surroundings.clock(rtc)
       do throws(WakeClockError) { try confirm(alarm, clock, settings.way) } catch { throw .refused("\(error)") }
     }
-    // A board without a real-time clock is woken by the command.
+    // This check also applies to a board without a real-time clock, which a power manager wakes.
     if let alarmAt = plan.alarm, alarmAt - host.now < .seconds(BoardSleepOutput.leastSeconds(settings.way)) {
       throw .refused("the steps before its sleep took too long, and its alarm would come too soon")
     }
@@ -204,7 +204,7 @@ extension BoardSleepOutput {
     write(.notice, "the board is shutting down; all power lines are switched off")
   }
 
-  /// Ends an attempt for which logind agreed to suspend the machine, but did not.
+  /// Ends an attempt in which logind agreed to suspend the machine, but the machine was not suspended.
   private func didNotSleep(_ plan: BoardSleepPolicy.Plan) {
     guard let settings = state.withLock({ $0.policy?.sleep == plan ? $0.settings : nil }) else { return }
     let seconds = Int(BoardSleepOutput.suspendPatience.inSeconds)
@@ -239,7 +239,8 @@ extension BoardSleepOutput {
       keep()
     }
     if let told {
-      // A power manager that also cuts the supply would cut it under a running board.
+      // The command may have told a power manager to cut the supply soon. The board still runs, and would then lose its
+      // supply.
       write(
         .warning,
         "the board stays awake, but \(told) has run already and is not undone: the power manager may still act on it, "

@@ -6,7 +6,7 @@ public final class BoardSleepFile: Sendable {
 
   /// - Parameters:
   ///   - path: the file
-  ///   - makeFolder: makes its folder if it is missing
+  ///   - makeFolder: makes the file's folder if it is missing
   public init(path: String, makeFolder: @escaping @Sendable () -> Void) {
     file = StateFile(path: path, mostBytes: 64 << 10, nothing: nil, makeFolder: makeFolder)
   }

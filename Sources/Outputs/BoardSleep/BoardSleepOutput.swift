@@ -41,8 +41,8 @@ public final class BoardSleepOutput: Service {
     var settings: BoardSleepSettings?
     var policy: BoardSleepPolicy?
     var memory = BoardSleepMemory()
-    /// The section of the present board file. It does not apply while the machine is about to sleep: the alarm, and the
-    /// data for the time after the sleep, belong to the previous section.
+    /// The section `sleep` of the present board file. It does not apply while the machine is about to sleep: the alarm,
+    /// and the data for the time after the sleep, belong to the previous section.
     var wanted: BoardSleepSettings??
     /// The last problem that was logged.
     var said: String?
@@ -283,10 +283,10 @@ public final class BoardSleepOutput: Service {
     setAlarm()
   }
 
-  /// Makes fixes due at multiples of their interval in UTC once the time is known. The next run of the hub expects them
-  /// then, and would make another fix at once if the machine was woken for a different time.
+  /// Makes fixes due at multiples of their interval in UTC once the time is known. The next run of the hub expects
+  /// fixes at these times. If the machine was woken for another time, that run would make an additional fix at once.
   ///
-  /// The planner of fixes may deliver fixes to clients on this thread, so this holds no lock.
+  /// The planner of fixes may deliver fixes to clients on this thread, so this method calls it without a lock.
   private func scheduleInUTC() {
     guard !host.isEnding, surroundings.isTimeConfirmed(host.hub) else { return }
     let isFirst = state.withLock { state in

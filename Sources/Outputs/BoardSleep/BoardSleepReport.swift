@@ -12,7 +12,7 @@ public struct BoardSleepReport: Equatable, Sendable {
   public var sleepCount: Int
   /// The time asleep, over all runs.
   public var asleepSeconds: Double
-  /// How early the alarm comes before devices are woken.
+  /// The time from the alarm to the planned wake of devices, which the machine needs to start.
   public var wakeSeconds: Double
   /// The next wake of devices; `nil` if none is planned.
   public var nextWake: MonotonicInstant?

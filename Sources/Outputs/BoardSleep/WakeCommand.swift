@@ -18,7 +18,7 @@ struct WakeCommand: Sendable {
   var wake: Int64?
   /// The system clock, seconds since 1970.
   var now: Int64
-  /// The holder that wants the fix.
+  /// The holder of the fix for which the board will wake; `nil` if it wakes for no fix.
   var holder: String?
 
   /// The program and its arguments with the time in place of the templates, which become empty without an alarm.

@@ -30,8 +30,8 @@ final class TLSSession {
 
   deinit { ctls_free(session) }
 
-  /// A host's name as certificates and the handshake have it: without the dot that ends a complete name (RFC 6066,
-  /// section 3).
+  /// A host's name in the form that certificates and the handshake use: without the dot at the end of a fully qualified
+  /// name (RFC 6066, section 3).
   static func certifiedName(of host: String) -> String { host.hasSuffix(".") ? String(host.dropLast()) : host }
 
   /// Passes encrypted bytes from the server to libssl.

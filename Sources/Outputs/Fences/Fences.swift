@@ -198,7 +198,7 @@ public final class FenceMemory: Sendable {
 
   /// - Parameters:
   ///   - path: the file
-  ///   - makeFolder: makes its folder, if it is missing
+  ///   - makeFolder: makes the file's folder if it is missing
   public init(path: String, makeFolder: @escaping @Sendable () -> Void) {
     file = StateFile(path: path, mostBytes: 1 << 20, nothing: [:], makeFolder: makeFolder)
   }
@@ -215,7 +215,7 @@ public final class FenceMemory: Sendable {
 
   /// Saves the known sides of the fences. It returns at once: a separate thread writes to the disk.
   func keep(_ fences: @escaping @Sendable () -> [(settings: FenceSettings, status: FenceStatus)]) {
-    // If no thread can be started, the next change is saved instead.
+    // If no thread can be started, this change is saved together with the next one.
     _ = DetachedThread.start("fences") { [file] in
       // If the present side of a fence is unknown, the file keeps the last known one. Otherwise a fence that loses its
       // fix repeatedly would wear out the disk.

@@ -55,7 +55,8 @@ public struct FleetHub: Sendable {
   public enum Report: String, CaseIterable, Sendable {
     case health, devices, fences, last
 
-    /// Whether a hub can have sent the payload, so that it can be passed on.
+    /// Whether the payload is a valid report of this kind. Any client of the broker may have published it, so only a
+    /// valid one is passed on.
     public func isSound(_ payload: [UInt8]) -> Bool {
       guard StrictJSON.isObject(payload) else { return false }
       switch self {

@@ -8,7 +8,7 @@ import Publishing
 import ServiceLifecycle
 
 /// Serves a web page of all hubs at a broker. The page wakes a hub only while a viewer has opened that hub. When this
-/// process ends, even by a crash, the broker removes the requests.
+/// process ends, even by a crash, the broker removes the requests that keep hubs awake.
 public final class FleetPage: Service {
   /// The reason why the page cannot be served.
   public enum Failure: Error, Equatable {

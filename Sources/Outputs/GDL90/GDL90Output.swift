@@ -5,7 +5,7 @@ import MonotonicTime
 import Publishing
 import ServiceLifecycle
 
-/// GDL 90 in datagrams, for tablets in cockpits. Their address is a `Peer`.
+/// GDL 90 in datagrams, for tablets in cockpits. The target of the datagrams is a `Peer`.
 public final class GDL90Output: Service {
   private struct SendTimes {
     var nextPosition: MonotonicInstant?

@@ -9,8 +9,8 @@ import Publishing
 /// Sends a client of the gpsd protocol the objects and sentences that its watch requests.
 ///
 /// `follow` compares the streams of the watch with the leases, and begins and ends only the difference. It runs on the
-/// server's thread, and also on the thread that reports a new board. Only one thread at a time changes the leases. It
-/// does not hold the lock in the meantime, because a lease that begins or ends may power a device.
+/// server's thread, and also on the thread that reports a new board. Only one thread at a time changes the leases. That
+/// thread does not hold the lock while it does so, because the beginning or the end of a lease may switch a device.
 final class GPSDFeed: Sendable {
   private struct Lease {
     let stream: GPSDStreams.Stream
@@ -33,7 +33,8 @@ final class GPSDFeed: Sendable {
     var lastReport: MonotonicInstant?
   }
 
-  /// The interval of the reports that there is no position, and the delay before the first one.
+  /// The interval between the objects that report a missing position (see `remind`), and the delay before the first
+  /// one.
   private static let pause = Duration.seconds(1)
 
   private let connection: StreamConnection

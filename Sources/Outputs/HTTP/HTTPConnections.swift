@@ -46,7 +46,7 @@ final class HTTPConnections: Sendable {
   let streamLimit: Int
 
   /// - Parameters:
-  ///   - places: the number of connections for which there are descriptors
+  ///   - places: the number of connections for which the process has file descriptors
   ///   - traffic: counts the present and the refused clients
   ///   - report: called when the first of several connections is closed to admit another one
   ///   - reportStalled: called with each connection that is closed because its client does not read its answer
@@ -130,8 +130,8 @@ final class HTTPConnections: Sendable {
     for connection in state.withLock({ Array($0.open.values) }) { connection.channel.close(promise: nil) }
   }
 
-  /// Returns memory to the system after a crowd has left. The allocator would keep the memory for the next crowd, but
-  /// a small board needs it for other programs.
+  /// Returns memory to the system after many connections have closed. The allocator would keep the memory for later
+  /// connections, but a small board needs it for other programs.
   private func returnMemory(by loop: any EventLoop) {
     // The connections free their memory within a second. It is worth waking an idle process once more.
     loop.scheduleTask(in: .seconds(1)) { [self] in

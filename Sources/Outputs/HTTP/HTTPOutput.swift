@@ -82,7 +82,8 @@ public final class HTTPOutput: Service {
 
   /// Makes the group with its thread. If the system has no thread left, logs that and returns `nil`.
   private func makeGroup(for offer: Offer) -> MultiThreadedEventLoopGroup? {
-    // The library ends the whole process if it cannot start its thread. Another thread shows first whether it can.
+    // The library ends the whole process if it cannot start its thread. The hub therefore first tests with a thread of
+    // its own whether the system can start one.
     let hasRun = WakeSignal()
     let error = startThread { hasRun.raise() }
     guard error != 0 else {

@@ -69,7 +69,7 @@ final class HTTPServing: Sendable {
 
   /// - Parameters:
   ///   - name: the name in the log, for example `dashboard`
-  ///   - places: the number of connections for which there are descriptors
+  ///   - places: the number of connections for which the process has file descriptors
   ///   - patience: the permitted idle times of a connection
   ///   - routes: the served routes, given the source of event streams
   init(
@@ -115,16 +115,16 @@ final class HTTPServing: Sendable {
     return HTTPSite(routes(streams), offer, wrongTokens: WrongTokens(name, sink: sink), streams: streams)
   }
 
-  /// Serves something else at the same addresses. The port stays open, so that no client is refused. The clients that
-  /// have sent a request have time to leave, as in `end`, and may connect again at once.
+  /// Serves a new offer at the same addresses. The port stays open, so that no client is refused. The clients that have
+  /// sent a request have time to leave, as in `end`, and may connect again at once.
   ///
   /// - Returns: `false` if the offer is for other addresses, which need another server
   func change(to offer: HTTPOutput.Offer, routes: (EventStreams) -> [HTTPRoute]) -> Bool {
     guard offer.port.endpoint.sockets == self.offer.port.endpoint.sockets else { return false }
     let old = present.replace(with: HTTPServing.site(name, offer, connections, traffic, sink, routes))
     old.endStreams()
-    // The thread of the connections runs this task. All connections from after the task are then admitted by the new
-    // settings, and those from before it are dismissed.
+    // This task runs on the thread that accepts connections. Every connection is therefore either older than the task,
+    // and is dismissed, or newer, and is admitted by the new settings.
     group.next().execute { [connections] in connections.dismiss(within: HTTPServing.farewell) }
     for listener in listeners.withLock({ $0 }) where listener.phase.value == .open { report(listener.socket) }
     reopen()

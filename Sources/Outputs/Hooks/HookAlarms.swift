@@ -5,8 +5,8 @@ import MonotonicTime
 /// between. An end is reported only after a beginning.
 ///
 /// The failure of a device, jamming and spoofing may come and go quickly. They are therefore reported after they have
-/// lasted for `patience`, and all other trouble at once. The end of trouble of a device is reported after it has been
-/// absent for `calm`. An unknown condition, such as that of a sleeping device, changes nothing.
+/// lasted for `patience`, and all other trouble at once. The end of a device's trouble is reported after the trouble
+/// has been absent for `calm`. An unknown condition, such as that of a sleeping device, changes nothing.
 struct HookAlarms: Sendable {
   struct Key: Hashable, Codable, Comparable, Sendable {
     var event: HookEvent

@@ -25,8 +25,8 @@ public final class HookMemory: Sendable {
   /// Saves the content. Waits for the disk.
   func keep(_ present: () -> Content) { file.change { $0 = present() } }
 
-  /// Saves the content on another thread, without waiting. If no thread can be started, the next change is saved
-  /// instead.
+  /// Saves the content on another thread, without waiting. If no thread can be started, this content is saved with the
+  /// next change.
   func keepSoon(_ present: @escaping @Sendable () -> Content?) {
     _ = DetachedThread.start("hooks") { [file] in
       file.change { content in if let present = present() { content = present } }

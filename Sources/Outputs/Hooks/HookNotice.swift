@@ -73,8 +73,8 @@ struct HookNotice: Codable, Equatable, Sendable {
   /// The JSON for programs, servers and brokers. Gotify uses `title`, `message` and `priority`; ntfy also uses `tags`
   /// and `topic`. Both ignore the other members.
   ///
-  /// No member has the name `id`. A Gotify before 3.0 expects a number there, and refuses the whole message otherwise
-  /// (gotify/server, `MessageExternal` in model/message.go).
+  /// No member has the name `id`. A Gotify server before version 3.0 expects a number as `id`, and refuses the whole
+  /// message otherwise (gotify/server, `MessageExternal` in model/message.go).
   ///
   /// - Parameter topic: the topic for ntfy
   func json(topic: String? = nil) -> [UInt8] {

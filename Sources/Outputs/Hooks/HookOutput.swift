@@ -201,7 +201,8 @@ public final class HookOutput: Service {
   /// Handles the status of a fence. Runs on the thread that delivers the fix.
   private func heard(_ status: FenceStatus) {
     guard let event = status.event else { return }
-    // Events count even while there is no hook. A later hook would otherwise miss the next beginning.
+    // Once there has been a hook, events are processed even while there is none. Otherwise a trouble that ends in that
+    // time would stay marked as reported, and a later hook would not be told when it begins again.
     let changes = state.withLock { $0.isLoaded ? $0.alarms.look(at: status) : [] }
     for change in changes {
       tell(change.event, change.event.change(isRaised: change.isRaised), status.name) { notice in

@@ -11,9 +11,9 @@ import MonotonicTime
 /// limit of hook programs, which they cannot raise. The variable matters if the hub's own limit is lower. The hub's
 /// other children, such as the processes of brokers' connections, have other limits.
 ///
-/// An orphan does not show to which hook it belongs. It is ended as soon as no hook runs that ran when the orphan
-/// started, which is at most the longest time limit later. A program that removes both marks runs until the service
-/// stops.
+/// An orphan does not show to which hook it belongs. It is ended once all hook programs that were running when the
+/// orphan started have ended. This takes at most the longest time limit of a hook. A program that removes both marks
+/// runs until the service stops.
 ///
 /// The lock of `running` is held briefly, and that of `orphans` while orphans end.
 final class HookProcesses: Sendable {

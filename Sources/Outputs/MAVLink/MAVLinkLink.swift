@@ -18,7 +18,7 @@ final class MAVLinkLink: PeerLink {
     var isAwake = false
     var node: MAVLinkNode?
     var report: MAVLinkReport
-    /// The waiting frames. Their size limits how old a value can be when it is sent.
+    /// The waiting frames. The queue is short, so that no value is old when it is sent.
     var queue = BoundedQueue<[UInt8]>(limit: MAVLinkLink.sizeLimit)
     var sequence: UInt8 = 0
     /// The number of messages that were dropped since the last report to `traffic`.
@@ -38,7 +38,7 @@ final class MAVLinkLink: PeerLink {
   /// The maximum number of waiting bytes. At 57600 baud the line needs 0.4 s for them.
   private static let sizeLimit = 2048
   private static let pause = Duration.milliseconds(20)
-  /// How long a port takes to close: a serial line sends its last bytes for up to a second.
+  /// The longest wait until the earlier link has closed its port. A serial line may send its last bytes for a second.
   private static let longestClosing = Duration.seconds(3)
   /// The maximum number of reads before the link sends, so that a flood of input does not keep it from sending.
   private static let mostReads = 16
@@ -71,7 +71,8 @@ final class MAVLinkLink: PeerLink {
 
   func start() {
     let error = DetachedThread.start("mavlink") { [self] in
-      // A stop request does not end this wait, because the next link waits only for this one.
+      // A stop request must not end this wait. The next link waits only for this one, and would otherwise open the port
+      // while the earlier link still has it open.
       if let earlier { _ = Poller(stop: -1).wait(for: earlier.fileDescriptor, atMost: MAVLinkLink.longestClosing) }
       run()
       ended.set()

@@ -52,7 +52,8 @@ struct MAVLinkMessage: Equatable {
     case gpsInput = 232
     case odometry = 331
 
-    /// The byte that the checksum includes (CRC_EXTRA), so that both ends have the same definition of the fields.
+    /// The byte that the checksum also covers (CRC_EXTRA). It depends on the definition of the fields, so a receiver
+    /// with another definition refuses the message.
     var checksumSeed: UInt8 {
       switch self {
       case .heartbeat: 50

@@ -87,8 +87,8 @@ struct MAVLinkNode {
     let target = (frame.payload[16], frame.payload[17])
     guard target.0 == 0 || target.0 == system, target.1 == 0 || target.1 == component else { return [] }
     if answer == 0 {
-      // The hub's messages are in the autopilot's time. The answer is too, so that an autopilot that converts message
-      // times by this answer leaves them as they are.
+      // The hub's messages have the autopilot's time, so the answer has it too. To an autopilot that converts message
+      // times by such answers, the two clocks then look equal, and it does not change the times.
       return [.timeSync(answer: sync.time(at: now), request: request, to: (frame.system, frame.component))]
     }
     let isOwn = autopilot.map { ($0.system, $0.component) == (frame.system, frame.component) } ?? false

@@ -17,7 +17,8 @@ struct MAVLinkTimeSync {
   private static let mostSamples = 8
   /// An answer of this age no longer counts, because the two clocks may have drifted apart.
   private static let longestAge = Duration.seconds(30)
-  /// The drift within that time, nanoseconds.
+  /// The largest drift that is expected within `longestAge`, in nanoseconds. A larger difference between two answers
+  /// counts as a restart of the autopilot.
   private static let drift: Int64 = 3_000_000
   /// The limit of an autopilot's time, 146 years in nanoseconds. A larger time is wrong, and the differences of smaller
   /// ones fit into 64 bits.

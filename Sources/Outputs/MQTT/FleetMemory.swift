@@ -42,7 +42,7 @@ public final class FleetMemory: Sendable {
 
   /// - Parameters:
   ///   - path: the file
-  ///   - makeFolder: makes its folder, if it is missing
+  ///   - makeFolder: makes the file's folder if it is missing
   public init(path: String, makeFolder: @escaping @Sendable () -> Void) {
     file = StateFile(path: path, mostBytes: 64 << 10, nothing: [], makeFolder: makeFolder)
   }

@@ -43,7 +43,8 @@ struct ViewerRequests {
   struct Entry {
     var timed: TimedRequest
     var lease: Subscription
-    /// Whether the request has come since the last connection, for the first time or again.
+    /// Whether the broker has sent the request since the hub last connected. A request that is not sent again ends at
+    /// the next review.
     var isConfirmed = true
     /// Whether the request was withdrawn, by the viewer or by a broker that shuts down. It ends at the next review
     /// unless the viewer repeats it.
@@ -65,7 +66,7 @@ struct ViewerRequests {
   /// For each stream, the request whose values are published for all viewers.
   private var fastest: [ViewerRequest.Stream: ViewerRequest.Key] = [:]
   private var isConnected = false
-  /// When the broker announced its end, since the last connection.
+  /// When the broker announced that it shuts down; `nil` if it has not done so since the hub last connected.
   private var brokerLeftAt: MonotonicInstant?
   /// The requests that were withdrawn within the last `farewell`. If the broker shuts down, it may have withdrawn them
   /// itself, for viewers that are still there.

@@ -77,8 +77,8 @@ final class FusedFeed: Sendable {
     guard let interval else { return state.rate.take(fused) }
     if let due = state.due {
       guard fused.at >= due else { return false }
-      // States do not arrive exactly on time. A late state must not delay later ones. There is at least a quarter of
-      // the interval between its sentences and the next ones.
+      // States do not arrive exactly on time. A late state must not delay later ones. After the sentences of a late
+      // state, the next ones follow after at least a quarter of the interval.
       let next = due + interval > fused.at ? due + interval : fused.at + interval
       state.due = max(next, fused.at + interval / 4)
     } else {

@@ -18,10 +18,10 @@ final class NMEA2000Link: PeerLink {
   private struct State {
     var node: NMEA2000Node?
     var report = NMEA2000Report()
-    /// The waiting messages, each with its frames. Their number limits how old a value can be when it is sent.
+    /// The waiting messages, each with its frames. The queue is short, so that no value is old when it is sent.
     var queue = BoundedQueue<[CANFrame]>(limit: NMEA2000Link.frameLimit)
     var sequence: UInt8 = 0
-    /// The number of messages that were dropped since the last count.
+    /// The number of messages that were dropped since the last report to `traffic`.
     var dropped = 0
 
     mutating func append(_ messages: [NMEA2000Message]) {

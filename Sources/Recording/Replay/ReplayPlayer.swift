@@ -29,7 +29,7 @@ public struct ReplayPlayer {
     case own
   }
 
-  /// A measurement begins a run of its own only if it comes later than this after the end of the previous run.
+  /// A measurement begins a run of its own only if it comes more than this time after the end of the previous run.
   private static let pause = Duration.seconds(1)
 
   private let stage: ReplayStage
@@ -190,7 +190,8 @@ public protocol ReplaySource {
 
 /// Limits how much of a recording may be played, by the real time that has passed.
 struct PlaybackRate {
-  /// The maximum backlog, in real time. If the thread was delayed for longer, the replay skips the rest of the delay.
+  /// The maximum backlog, in real time. If the thread was delayed for longer, the replay makes up for only this much of
+  /// the delay.
   private static let mostOwed = Duration.seconds(1)
 
   private var last: MonotonicInstant
