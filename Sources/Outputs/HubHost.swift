@@ -70,7 +70,7 @@ public final class HubHost: Sendable {
   /// The text of the board file in service.
   var boardText: [UInt8]? { text.withLock { $0 } }
 
-  /// Writes the hub's recording to the disk, and waits for that.
+  /// Writes the hub's recording to the disk. Returns once it is there, or the recorder's time limit is over.
   func saveRecordings() { recordingSaver.withLock { $0 }?() }
 
   /// The present time of the clock that stamps the measurements.

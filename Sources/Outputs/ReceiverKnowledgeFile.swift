@@ -13,7 +13,7 @@ public final class ReceiverKnowledgeFile: Sendable {
   }
 
   /// The shortest time between two writes. It is long because writing wears out SD cards. A hub that crashes loses at
-  /// most a quarter of an hour.
+  /// most the data of the last quarter of an hour.
   private static let interval = Duration.seconds(15 * 60)
 
   private let file: StateFile<[String: StateEntry<ReceiverKnowledge>]>

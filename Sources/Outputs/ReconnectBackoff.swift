@@ -15,9 +15,9 @@ struct ReconnectBackoff {
   /// Starts again with short pauses, after a connection that lasted.
   mutating func reset() { failures = 0 }
 
-  /// The next pause. The first is one second, and each further one is twice as long, less a random part of up to a
-  /// half. Once a pause would exceed a minute, it is a minute plus a random part of up to half a minute. A client then
-  /// tries at most once a minute.
+  /// The next pause. Pauses double from one second, and each one is shortened by a random part of up to a half. Once a
+  /// pause would be a minute or longer, it is a minute plus a random part of up to half a minute. A client then tries
+  /// at most once a minute.
   mutating func next() -> Duration {
     failures += 1
     let wait = Self.backoff.delay(afterFailures: failures).inSeconds

@@ -7,8 +7,8 @@ import MonotonicTime
 /// Each change has a number. A client that asks again names the last number that it knows, and gets only later changes.
 /// A thousand unchanged hubs are therefore not sent twice.
 final class FleetDirectory: Sendable {
-  /// Within this time after the broker is reached again, every running hub has published its retained messages, even if
-  /// the broker had lost them in a restart.
+  /// Within this time after the broker is reached again, every running hub publishes its retained messages, even if the
+  /// broker lost them in a restart. A hub that has sent nothing by then is removed.
   static let patience = Duration.seconds(120)
 
   private struct State {

@@ -20,10 +20,11 @@ final class GPSDOutput: StreamOutput {
   /// Each attitude is encoded once for all clients.
   let attitude = SharedEncoding(lineEnd: "\r\n")
 
-  /// A receiver is silent if it has sent no position for this time and for one and a half of its intervals.
+  /// A receiver counts as silent if it has sent no position for this time and for one and a half times the interval of
+  /// its epochs.
   static let silence = Duration.seconds(5)
-  /// After this time without a position a receiver is always silent. Its interval may be wrong, because its time may
-  /// jump and it may have slept since its last epoch.
+  /// After this time without a position a receiver counts as silent, whatever its interval. The measured interval may
+  /// be wrong: the receiver's time may have jumped, or the receiver may have slept between two epochs.
   static let longestSilence = Duration.seconds(30)
   var silence: Duration {
     max(GPSDOutput.silence, min(.seconds(1.5 * (cycleSeconds ?? 0)), GPSDOutput.longestSilence))

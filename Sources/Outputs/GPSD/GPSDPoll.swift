@@ -22,8 +22,8 @@ extension GPSDReport {
   /// device is active.
   ///
   /// Each list has one entry for each active device, as in gpsd. Clients take the last entry of a list (gpsd-py3) or
-  /// the first one, without checking that it exists. The fused state of the IMU and the selected receiver is the last
-  /// entry, as if one device had measured it.
+  /// the first one, without checking that the list has an entry. The fused state of the IMU and the selected receiver
+  /// is the last entry, as if one device had measured it.
   static func writePoll(_ host: HubHost, at now: MonotonicInstant, to json: inout JSONWriter) {
     let hub = host.hub
     let entries = entries(of: hub, at: now)

@@ -55,7 +55,7 @@ struct ConnectionPatience {
     quietSince = now
   }
 
-  /// Records that the last piece of an answer has been written. It may still take long until it is sent.
+  /// Records that the last piece of an answer has been written. The piece may still wait long until it is sent.
   mutating func answered() { requestCount -= 1 }
 
   /// Decides about the connection. Call this at the time that the previous verdict names, and whenever bytes begin to

@@ -80,8 +80,8 @@ final class EventStreams: Sendable {
     }
   }
 
-  /// Answers with one value, and waits for it as long as the client does. The wait takes a slot, as a stream does,
-  /// because it keeps devices awake too.
+  /// Answers with one value. Waits for the value until the client leaves. The wait takes a slot, as a stream does,
+  /// because the wait keeps devices awake too.
   ///
   /// - Parameters:
   ///   - values: subscribed to in the client's name; its first value, or its end without a value, is the answer

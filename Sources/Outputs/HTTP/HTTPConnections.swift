@@ -97,7 +97,7 @@ final class HTTPConnections: Sendable {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream = isStream }
   }
 
-  /// Whether a connection's present answer is an event stream.
+  /// Whether a connection's present answer is an event stream, or one that waits for a value.
   func isStream(_ channel: any Channel) -> Bool {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isStream == true }
   }

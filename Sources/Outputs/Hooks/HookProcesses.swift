@@ -8,8 +8,9 @@ import MonotonicTime
 ///
 /// A process whose parent has ended gets another parent. This process adopts such orphans (`clinux_adopt_orphans`), and
 /// recognizes them among its children by two marks that they inherit: a variable of the environment, and the memory
-/// limit of hook programs, which they cannot raise. The variable matters if the hub's own limit is lower. The hub's
-/// other children, such as the processes of brokers' connections, have other limits.
+/// limit of hook programs, which they cannot raise. If the hub's own memory limit is lower, its hook programs have that
+/// limit too, and only the variable marks them. The hub's other children, such as the processes of brokers'
+/// connections, have other limits.
 ///
 /// An orphan does not show to which hook it belongs. It is ended once all hook programs that were running when the
 /// orphan started have ended. This takes at most the longest time limit of a hook. A program that removes both marks

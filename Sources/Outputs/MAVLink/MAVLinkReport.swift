@@ -29,7 +29,7 @@ struct MAVLinkReport {
   /// If the position is this far from the local origin, in metres, the origin moves there, so that the earth's
   /// curvature does not matter.
   private static let longestDistance = 20_000.0
-  /// After a gap of this length between two poses, the position may have jumped.
+  /// After a longer gap between two poses, the position may have jumped, so the pose counts as reset.
   private static let longestGap = Duration.seconds(2)
   /// The value of an unknown HDOP or VDOP.
   private static let unknownDilution = 65_535.0

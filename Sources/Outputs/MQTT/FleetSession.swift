@@ -5,7 +5,8 @@ import Publishing
 
 /// The hub's session at one broker. It lasts until the broker's settings in the board file change.
 final class FleetSession: Sendable {
-  /// A broker that shuts down publishes the will of each client and closes all connections within this time.
+  /// A broker that shuts down publishes the will of each client and closes all connections within this time. A broker
+  /// whose connection lasts longer has not shut down.
   private static let lastWord = Duration.seconds(5)
 
   private struct State {

@@ -4,8 +4,8 @@ import Hub
 /// state of the hub's devices, and a switch that keeps the receiver awake.
 ///
 /// It follows the device discovery of Home Assistant's MQTT integration, as of 2026. Each component has its own state
-/// topic: the tracker would inherit a common topic and take its text for the name of a place. `default_entity_id` was
-/// formerly `object_id`.
+/// topic: with a topic for the whole device, the tracker would use that topic too, and take the messages on it for
+/// names of places. `default_entity_id` was formerly `object_id`.
 struct HomeAssistantDiscovery {
   /// Home Assistant shows a measurement as unavailable if no value has arrived for this time. It is three times the
   /// interval at which values come while other clients keep the devices awake.

@@ -9,11 +9,12 @@ import MonotonicTime
 ///
 /// Each connection is a separate process (`BrokerProcess`). There the library resolves names, waits for networks and
 /// reads the broker's messages. A broker that crashes the library or fills the memory harms only that process. A thread
-/// in this process gives messages to it and takes its reports; no other thread ever waits for a broker. The thread
-/// wakes when it gets a message while it is connected, when the broker sends something, and to connect again. The
-/// process wakes in the first two cases, and to ping the broker.
+/// of the hub gives messages to that process and takes its reports; no other thread of the hub ever waits for a broker.
+/// The thread wakes for a new message while there is a connection, when the broker sends something, and to connect
+/// again. The separate process wakes in the first two cases, and to ping the broker.
 ///
-/// The program must call `BrokerClient.runIfAsked()` first, because it starts itself again for each connection.
+/// The program must call `BrokerClient.runIfAsked()` first, because a program with this type starts itself again for
+/// each connection.
 public final class MQTTConnection: Sendable {
   public enum Event: Sendable {
     case connected

@@ -13,7 +13,7 @@ import Publishing
 final class OwnTracksFeed: Sendable {
   /// The interval of positions for devices that other clients keep awake.
   private static let interval = Duration.seconds(10)
-  /// The interval if the settings request only positions at some distance from the last one.
+  /// The interval if the settings request only positions that are at least some distance from the last one.
   private static let shortInterval = Duration.seconds(1)
 
   /// If the clock is set back by at least this much, the feed accepts the earlier times. Otherwise a clock that was

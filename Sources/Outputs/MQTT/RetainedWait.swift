@@ -7,7 +7,7 @@ import MonotonicTime
 /// come and then no message arrives for `pause`. If other messages arrive without such a pause, the wait ends after
 /// `patience`.
 public struct RetainedWait: Sendable {
-  /// The time without a message after the answer.
+  /// After this time without a message since the answer, all retained messages have arrived.
   static let pause = Duration.milliseconds(500)
   /// The longest wait if messages never pause.
   static let patience = Duration.seconds(5)

@@ -18,7 +18,7 @@ final class ViewerLeases: Sendable {
   /// How long viewers have to come back after the broker was lost or shut down. After this time their leases end.
   /// A lease with a stated duration can last longer.
   static let grace = Duration.seconds(10)
-  /// How long after a connection a broker may take to send its retained messages.
+  /// How long a broker may take to send its retained messages after the hub has connected.
   static let settlement = Duration.seconds(5)
   /// How long a broker that shuts down may take to publish the wills of all its clients.
   static let farewell = Duration.milliseconds(250)

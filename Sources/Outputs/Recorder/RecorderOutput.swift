@@ -75,7 +75,7 @@ public final class RecorderOutput: Service {
     for recorder in recorders { recorder.giveUp() }
   }
 
-  /// Writes everything to the disk, and waits for that, at most `lastChance`.
+  /// Writes everything to the disk. Returns once it is there, or after `lastChance`.
   private func save() {
     guard let recorder = state.withLock({ $0.isOver ? nil : $0.present?.recorder }) else { return }
     let saved = WakeSignal()

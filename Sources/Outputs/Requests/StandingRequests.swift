@@ -6,8 +6,8 @@ import ServiceLifecycle
 /// The requests for fixes in the board file in service. Each one is a subscription, which wakes devices for its fixes.
 /// Subscribing to the results wakes no device.
 ///
-/// Outputs that pass on the fixes subscribe to `values`. The recorder records the measurements like those for any
-/// client.
+/// Outputs that pass on the fixes subscribe to `values`. The recorder records the measurements for these requests like
+/// those for any client.
 public final class StandingRequests: Sendable {
   /// A fix for one of the board file's requests.
   public struct Value: Sendable {

@@ -31,8 +31,8 @@ public enum ClockCorrection {
     }
   }
 
-  /// The difference, searched only at the beginning and the end of a file. It would take long to read a whole file, and
-  /// it would be useless if no receiver has reported the time.
+  /// The difference, searched only at the beginning and the end of a file. Reading a whole file would take long, and
+  /// would find nothing if no receiver has reported the time.
   static func glimpsed(in reader: MCAPReader<MCAPFileSource>) -> Int64? {
     let channels = reader.summary.channelIDs(ofTopics: ["/state"])
     guard !channels.isEmpty else { return nil }

@@ -30,7 +30,7 @@ public struct StatesOfRecording: Sendable {
     var power: String
   }
 
-  /// The largest difference between two stamps of the same position, which comes from rounding.
+  /// Two stamps that differ by no more than this belong to the same position: recorded numbers are rounded.
   private static let leastBetweenStampsSeconds = 1e-5
 
   private var messages: RecordedMessages
