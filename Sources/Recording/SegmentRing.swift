@@ -122,8 +122,8 @@ final class SegmentRing {
     }
   }
 
-  /// Removes the oldest segment if the error says that the disk is full, but never the only one besides the present
-  /// segment.
+  /// Removes the oldest segment if the error says that the disk is full. At least one segment besides the present one
+  /// always stays.
   ///
   /// - Returns: whether a segment was removed
   func giveUpOldest(_ error: MCAPError) -> Bool {
@@ -168,8 +168,8 @@ struct SegmentAges {
   private static let smallestJump = Duration.seconds(10)
 
   private let time: RecordingTime
-  /// When each segment was written, from its own time. If that time is in the future, it is unknown until the clock is
-  /// set.
+  /// When each segment was last written to, by the time of its file. A segment whose file has a time in the future has
+  /// no entry until the system clock is set.
   private var writtenAt: [String: MonotonicInstant] = [:]
   /// When each segment was written, corrected so that none was written before the previous one.
   private var orderedAt: [String: MonotonicInstant] = [:]
@@ -236,8 +236,8 @@ enum SegmentName {
     "sensorhub-\(UTCStamp(nanosecondsSince1970: nanosecondsSince1970).basic)-\(UTCStamp.padded(number, to: 3)).mcap"
   }
 
-  /// A name that is sorted after another one. If the clock is behind, the newest segment must not become the first,
-  /// because the first is removed first.
+  /// A name that is sorted after another one, even if the clock is behind. Otherwise the newest segment could be sorted
+  /// first, and would then be the first to be removed.
   static func make(nanosecondsSince1970: Int64, number: Int, after newest: String?) -> String {
     let name = make(nanosecondsSince1970: nanosecondsSince1970, number: number)
     guard let newest, name <= newest, let end = newest.lastIndex(of: "-") else { return name }

@@ -18,9 +18,9 @@ struct BoardShutdownNotice: Sendable {
 
 /// Watches the board's battery, and shuts the board down before the battery is damaged.
 ///
-/// The hub tells the hooks first, and gives them `patience` to react. Then it asks logind. Once logind has agreed, the
-/// hub drives all lines low, before systemd stops the service. If logind refuses, the hub continues, and tries again
-/// later.
+/// The hub first tells the hooks that the board is about to shut down, and gives them `patience` to react. Then it asks
+/// logind to switch the machine off. Once logind has agreed, the hub drives all lines low, before systemd stops the
+/// service. If logind refuses, the hub continues, and tries again later.
 public final class BatteryOutput: Service {
   /// How long hooks may take before the board shuts down.
   static let patience = Duration.seconds(10)

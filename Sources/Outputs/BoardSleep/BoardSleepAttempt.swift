@@ -156,7 +156,7 @@ extension BoardSleepOutput {
     return set
   }
 
-  /// Reads the clock and its alarm, and checks that the machine would wake.
+  /// Reads the real-time clock and its alarm, and checks that the machine would wake.
   private func confirm(
     _ alarm: WakeAlarm, _ clock: any WakeClock, _ way: BoardSleepSettings.Way
   ) throws(WakeClockError) {
@@ -175,7 +175,7 @@ extension BoardSleepOutput {
     _ plan: BoardSleepPolicy.Plan, _ settings: BoardSleepSettings, _ alarm: WakeAlarm?
   ) throws(End) {
     if let alarm, let rtc = settings.rtc {
-      // While the command ran, another program may have set the clock or its alarm, so check both again.
+      // While the command ran, another program may have set the real-time clock or its alarm, so check both again.
       let clock = surroundings.clock(rtc)
       do throws(WakeClockError) { try confirm(alarm, clock, settings.way) } catch { throw .refused("\(error)") }
     }

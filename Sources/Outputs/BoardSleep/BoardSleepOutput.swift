@@ -8,7 +8,7 @@ import ServiceLifecycle
 
 /// Puts the machine to sleep while nothing needs it, and continues after the sleep.
 ///
-/// `BoardSleepPolicy` decides. This type looks at the hub after each change, and at the instants that the policy names;
+/// `BoardSleepPolicy` decides. This type checks the hub after each change, and at the instants that the policy names;
 /// in between there is no timer. An attempt runs on its own thread, because the disk, the real-time clock and logind
 /// may take seconds. It checks that the machine would sleep and wake, tells the journal and the hooks, and saves all
 /// data. Then it sets the alarm and reads it back. Only then it asks logind.
@@ -59,7 +59,7 @@ public final class BoardSleepOutput: Service {
     var isOver = false
   }
 
-  /// The delay between a change and the next look at the hub. Changes come in groups, and one look serves the group.
+  /// The delay between a change and the next check of the hub. Changes come in groups, and one check serves the group.
   private static let delay = Duration.milliseconds(50)
 
   let host: HubHost
@@ -68,14 +68,14 @@ public final class BoardSleepOutput: Service {
   let surroundings: Surroundings
   let file: BoardSleepFile?
   let state = Guarded(State())
-  /// The alarm for the policy's next look.
+  /// The alarm for the next check that the policy requests.
   private let alarm: Alarm
   /// The alarm that notices a machine that was not suspended.
   let suspendAlarm: Alarm
   /// The alarm that ends the wait for a receiver to confirm the time.
   private let timeAlarm: Alarm
   private let soon: Guarded<Coalesced?>
-  /// Lets only one look run at a time, so that its result is applied before the next look begins.
+  /// Lets only one check run at a time, so that its result is applied before the next check begins.
   private let looking = Guarded(())
   /// Lets only one attempt run at a time, so that each undoes its steps before the next one begins.
   let attempting = Guarded(())

@@ -20,7 +20,7 @@ struct CasterAnswer {
   /// Whether the head is that of HTTP. Everything after such a head is the body.
   private(set) var isHTTP = false
 
-  /// Whether the body has reached the end that its head or its last chunk states.
+  /// Whether the body has reached its end, which the answer's head or the last chunk states.
   var isOver: Bool { stage == .body && (chunks?.isOver ?? (leftCount == 0)) }
 
   /// The kind of the body; `nil` until the head is complete.

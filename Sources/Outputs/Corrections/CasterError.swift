@@ -19,7 +19,7 @@ enum CasterError: Error, Equatable {
   case moved(to: String)
   case refused(String)
   case noCaster(String)
-  /// The board file says that the caster has no TLS, but it has.
+  /// The caster uses TLS, although the board file says that it does not.
   case usesTLS
   /// libssl is not installed.
   case noTLSLibrary

@@ -70,7 +70,7 @@ final class HookProcesses: Sendable {
     running.withLock { $0.removeAll { $0.pid == pid } }
     let clock = MonotonicClock()
     let deadline = clock.now + HookProcesses.patience
-    // The lock is held so that no new program gets the number of an orphan between the search and the signal.
+    // The lock is held so that no new program gets the process number of an orphan between the search and the signal.
     orphans.withLock { _ in
       var killed: Set<pid_t> = []
       // The children of an orphan are orphans once it has ended, so search again.

@@ -7,7 +7,7 @@ struct MAVLinkFields {
     for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * index))) }
   }
 
-  /// Adds a value as a number of steps. A number that does not fit becomes the nearest one that does.
+  /// Adds a value as a number of steps. A number that does not fit into the bytes becomes the nearest number that fits.
   ///
   /// - Parameters:
   ///   - value: the value; `nil` if it is unknown
@@ -52,7 +52,7 @@ struct MAVLinkMessage: Equatable {
     case gpsInput = 232
     case odometry = 331
 
-    /// The byte that the checksum also covers (CRC_EXTRA). It depends on the definition of the fields, so a receiver
+    /// The byte that the checksum also covers (CRC_EXTRA). It depends on the definition of the fields, so a program
     /// with another definition refuses the message.
     var checksumSeed: UInt8 {
       switch self {

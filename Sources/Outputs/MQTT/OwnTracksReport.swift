@@ -9,7 +9,7 @@ import NMEA
 /// and `p` in kilopascals. `tst` is the time of the measurement in seconds since 1970. `acc` is the radius that
 /// contains 95 of 100 positions, as in Home Assistant's tracker of the hub.
 enum OwnTracksReport {
-  /// If the system clock shows a time before this one, the clock was never set: 2020-01-01.
+  /// 2020-01-01. A system clock that shows an earlier time was never set.
   private static let earliest: Int64 = 1_577_836_800
 
   /// The time of a state's position in seconds since 1970, from the receiver or else from the system's clock; `nil`

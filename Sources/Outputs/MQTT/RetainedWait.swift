@@ -19,7 +19,7 @@ public struct RetainedWait: Sendable {
   /// - Parameter now: when the broker was reached
   public init(from now: MonotonicInstant) { end = now + RetainedWait.patience }
 
-  /// The deadline of the wait for the next message; `nil` once all have come.
+  /// The deadline of the wait for the next message; `nil` once all retained messages have arrived.
   ///
   /// - Parameter hasSubscribed: whether the broker has answered the subscriptions, checked before the wait. Before
   ///   the answer, silence only means that the network or the broker is slow

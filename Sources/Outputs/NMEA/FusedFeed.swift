@@ -77,8 +77,8 @@ final class FusedFeed: Sendable {
     guard let interval else { return state.rate.take(fused) }
     if let due = state.due {
       guard fused.at >= due else { return false }
-      // States do not arrive exactly on time. A late state must not delay later ones. After the sentences of a late
-      // state, the next ones follow after at least a quarter of the interval.
+      // States do not arrive exactly on time. A late state must not delay later ones. At least a quarter of the
+      // interval passes between the sentences of a late state and the next ones.
       let next = due + interval > fused.at ? due + interval : fused.at + interval
       state.due = max(next, fused.at + interval / 4)
     } else {

@@ -33,7 +33,7 @@ struct NMEA2000Message: Equatable, Sendable {
 
   var group: Group
   var bytes: [UInt8]
-  /// The address of the receiver. Most groups have no receiver, because they always go to all devices.
+  /// The destination address. Messages of most groups always go to all devices.
   var destination = NMEA2000Message.everyone
 
   init(_ group: Group, _ fields: NMEA2000Fields, to destination: UInt8 = NMEA2000Message.everyone) {
@@ -68,7 +68,7 @@ struct NMEA2000Message: Equatable, Sendable {
   /// - Parameter sequence: the number of the fast packet, of which three bits are used
   func frames(from source: UInt8, sequence: UInt8) -> [CANFrame] {
     var identifier = priority << 26 | group.rawValue << 8 | UInt32(source)
-    // In the groups below 61440 (PF below 240), the second byte of the number is the receiver's address.
+    // In the groups below 61440 (PF below 240), the second byte of the number is the destination address.
     if group.rawValue & 0xFF00 < 0xF000 { identifier |= UInt32(destination) << 8 }
     guard isFastPacket else { return [CANFrame(identifier: identifier, bytes: bytes)] }
     var frames: [CANFrame] = []

@@ -27,7 +27,7 @@ public final class NMEA2000Output: Service {
   }
 
   /// - Parameters:
-  ///   - patience: how long a bus may take no frame until it counts as silent
+  ///   - patience: how long a bus may accept no frame before it counts as silent
   ///   - open: opens a bus by the name of its interface
   init(
     host: HubHost, sink: JournalSink, patience: Duration = NMEA2000Link.usualPatience,

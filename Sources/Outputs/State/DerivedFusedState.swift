@@ -35,7 +35,7 @@ extension FusedState {
   var positionMode: Int {
     guard mode != .asleep, let position = position?.value else { return min(fix?.value.mode ?? 0, 1) }
     let hasHeight = position.altitudeHAEMetres != nil || position.altitudeMSLMetres != nil
-    // Without fusion, only the receiver knows whether its height is measured or a guess.
+    // Without fusion, only the receiver knows whether its height is measured or assumed.
     if mode == .gnss, let fix, fix.value.mode >= 2 { return min(fix.value.mode, hasHeight ? 3 : 2) }
     return hasHeight ? 3 : 2
   }

@@ -5,8 +5,8 @@ import MonotonicTime
 
 /// The system calls for TCP sockets.
 enum TCPSocket {
-  /// The maximum number of connections that wait to be accepted. If the queue is full, a client's kernel tries again
-  /// after one second, three, seven and so on. A crowd of clients would then need minutes to connect.
+  /// The maximum number of connections that wait to be accepted. If this queue is full, a client's kernel tries again
+  /// after one second, three, seven and so on. Many clients at once would then need minutes to connect.
   static let backlog: Int32 = 1024
 
   static func listen(_ endpoint: TCPAddress) throws(SocketError) -> Int32 {

@@ -95,7 +95,7 @@ final class RecordTarget {
     if let path, isNew, byteCount == 0 { unlink(path) }
   }
 
-  /// Whether the end of the file has arrived. An MCAP file ends with the bytes with which it begins.
+  /// Whether the end of the file has arrived. An MCAP file begins and ends with the same eight bytes.
   var hasEnd: Bool { byteCount > 2 * RecordTarget.magicByteCount && first == last }
 
   /// Returns once all written bytes are on the disk. Does nothing if the destination is not a file.

@@ -18,8 +18,8 @@ struct GNSSRecording {
   /// The number of rows that were left out, including those whose time does not advance.
   var badCount: Int { table.badCount + order.droppedCount }
 
-  /// The next fix in the order of time, and the number of times that the clock restarted before it. Rows of quality 0
-  /// contain no fix, and are skipped.
+  /// The next fix in the order of time, and the number of times that the recording's clock restarted before it. Rows of
+  /// quality 0 contain no fix, and are skipped.
   mutating func next() -> (section: Int, fix: GNSSMeasurement)? {
     while let (section, row) = order.next(of: &table) {
       if row[15] == 0 { continue }
@@ -47,7 +47,7 @@ struct GNSSRecording {
 /// Recorded measurements of an IMU, in the body's axes.
 struct InertialRecording {
   struct Sample {
-    /// The number of times that the clock restarted before this sample.
+    /// The number of times that the recording's clock restarted before this sample.
     var section: Int
     /// The time in seconds.
     var time: Double
