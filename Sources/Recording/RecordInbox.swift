@@ -218,7 +218,7 @@ public final class RecordInbox: Sendable {
     if let lost = takeLost() { report(.ended(lostMessageCount: lost)) }
   }
 
-  /// Ends the present loss, once all remaining messages are written.
+  /// Ends the present loss. Call this when writing works again, or when nothing more is written.
   ///
   /// - Returns: the number of lost messages; `nil` if none were lost
   func takeLost() -> Int? {

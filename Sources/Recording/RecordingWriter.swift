@@ -6,7 +6,8 @@ import MonotonicTime
 /// and waits only for the disk, so that a test can call it directly.
 struct RecordingWriter {
   enum Pause: Equatable {
-    /// Everything is written. The next call is due when the next message arrives, or at the end of the segment.
+    /// Everything is written. The next call is due when a message arrives that must be written, or at the given
+    /// instant, when the segment ends.
     case rest(until: MonotonicInstant?)
     case until(MonotonicInstant)
   }
@@ -247,7 +248,7 @@ struct RecordingWriter {
     ring.end()
   }
 
-  /// Ends a failure and a loss, because all messages that were taken from the inbox are on the disk.
+  /// Ends a failure and a loss. Call this after a write to the disk has succeeded.
   private mutating func over() {
     if failure != nil {
       inbox.set(isFailing: false)

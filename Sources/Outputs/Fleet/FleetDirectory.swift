@@ -107,7 +107,7 @@ final class FleetDirectory: Sendable {
 
   func knows(_ hub: String) -> Bool { state.withLock { $0.listing.hubs[hub]?.isGone == false } }
 
-  /// Writes the changes of the hubs as one JSON object. Its member `whole` is true if it contains all hubs.
+  /// Writes the changes of the hubs as one JSON object. The member `whole` is true if the object contains all hubs.
   ///
   /// - Parameter news: the member `news` of an earlier answer
   func write(since news: String?, to json: inout JSONWriter) {

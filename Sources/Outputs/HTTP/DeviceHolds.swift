@@ -127,7 +127,7 @@ final class DeviceHolds: Sendable {
   @discardableResult
   func releaseAll() -> Int { all.count { release($0.id, of: $0.device) } }
 
-  /// Ends the holds whose time is over. If the first one was extended while the alarm went off, there may be none.
+  /// Ends the holds whose time is over. If the earliest one was extended while the alarm went off, none may be due.
   private func endDue() {
     let due = entries.withLock { entries in
       let due = entries.filter { $0.value.end <= clock.now }

@@ -178,7 +178,7 @@ final class ViewerLeases: Sendable {
     if state.withLock({ $0.publishes(for: key, kind) }) { send(value, key.stream) }
   }
 
-  /// Ends the requests whose time is over. If the first one was extended while the alarm went off, there may be none.
+  /// Ends the requests whose time is over. If the earliest one was extended while the alarm went off, none may be due.
   private func endDue() {
     let now = clock.now
     let ended = end { $0.due(at: now) }

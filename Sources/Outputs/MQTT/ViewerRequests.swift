@@ -43,8 +43,8 @@ struct ViewerRequests {
   struct Entry {
     var timed: TimedRequest
     var lease: Subscription
-    /// Whether the broker has sent the request since the hub last connected. A request that is not sent again ends at
-    /// the next review.
+    /// Whether the broker has sent the request since the hub last connected. A request without a duration ends at the
+    /// next review if the broker has not sent it by then.
     var isConfirmed = true
     /// Whether the request was withdrawn, by the viewer or by a broker that shuts down. It ends at the next review
     /// unless the viewer repeats it.
@@ -96,8 +96,8 @@ struct ViewerRequests {
     mayStartDevice(interest) && starts.note(at: now)
   }
 
-  /// Whether a new lease may start a device, because the leases for states do not keep all of its parts awake already.
-  /// Leases for fixes or for one state do not count: they let their devices sleep in between.
+  /// Whether a new lease may start a device, because the present leases for states do not keep all of the request's
+  /// parts awake already. Leases for fixes or for one state do not count: they let their devices sleep in between.
   private func mayStartDevice(_ interest: ViewerRequest) -> Bool {
     let awake = entries.values.reduce(into: floor?.parts ?? []) { awake, entry in
       if entry.timed.interest.keepsAwake { awake.formUnion(entry.timed.interest.wokenParts) }
@@ -137,8 +137,8 @@ struct ViewerRequests {
 
   /// Removes the lease that keeps devices awake. Returns it, because the caller must end it.
   ///
-  /// - Parameter instant: the time at which the lease was due to end; it is ignored if the end has moved since. `nil`
-  ///   ends the lease now
+  /// - Parameter instant: the time at which the lease was due to end; if the end has moved since, the lease stays.
+  ///   `nil` removes the lease in any case
   mutating func endFloor(at instant: MonotonicInstant?) -> Subscription? {
     guard instant == nil || floor?.end == instant else { return nil }
     defer { floor = nil }
@@ -235,7 +235,8 @@ struct ViewerRequests {
 
   // MARK: Values
 
-  /// Whether a value for a viewer is published. All viewers get the values of the fastest request of a stream.
+  /// Whether a value for a viewer is published. All viewers of a stream get the states for the fastest request. States
+  /// for requests that leave some out are published only if no viewer of the stream requests every state.
   func publishes(for key: ViewerRequest.Key, _ kind: ViewerRequest.Kind) -> Bool {
     switch kind {
     case .states: fastest[key.stream] == key

@@ -115,7 +115,7 @@ public struct ReplayPlayer {
     feed.log?.apply(input, at: instant)
   }
 
-  /// The input of the fusion in a message; `nil` if the message has none, or the board does not have the device.
+  /// A message as an input of the fusion; `nil` if the message is no input, or the board does not have its device.
   private func input(of message: ReplayedMessage, _ content: ReplayedMessage.Content) -> FusionInput? {
     let board = stage.board.value
     let place = board.devices.firstIndex { $0.id == message.device }
@@ -182,7 +182,7 @@ public struct ReplayPlayer {
   }
 }
 
-/// The source of a replay: measurements in the order of their times.
+/// The source of a replay: recorded messages in the order of their times.
 public protocol ReplaySource {
   /// The next message; `nil` at the end.
   mutating func next() throws -> ReplayedMessage?

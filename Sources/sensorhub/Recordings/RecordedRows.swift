@@ -51,8 +51,8 @@ struct RecordedRows: MeasurementTable {
   /// Reads the samples of an inertial sensor. A sample's row also contains the newest magnetic field up to its time,
   /// unless an earlier row has it.
   ///
-  /// - Parameter device: the ID of the requested inertial sensor or magnetometer; the other sensor is the board's
-  ///   preferred one
+  /// - Parameter device: the ID of the requested inertial sensor or magnetometer; for the other sensor, the first one
+  ///   in the board file is taken
   init(
     inertial paths: [String], device: String?, from: ExportTime? = nil, to: ExportTime? = nil
   ) throws(CommandError) {
