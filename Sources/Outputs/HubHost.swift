@@ -81,8 +81,8 @@ public final class HubHost: Sendable {
   /// have stopped, or after `longestEnd`.
   ///
   /// - Parameter text: the text of the board file
-  /// - Returns: the supplies of the old board that could not be switched off, and the problems of the new board's
-  ///   supplies and pulse; `nil` if the host shuts down in the meantime
+  /// - Returns: the devices of the old board that have not stopped, its supplies that could not be switched off, and
+  ///   the problems of the new board's supplies and pulse; `nil` if the host shuts down in the meantime
   public func serve(_ board: Board, text: [UInt8]? = nil) async -> [String]? {
     if isOver.withLock({ $0 }) { return nil }
     let old = hub.registry.value
@@ -124,7 +124,7 @@ public final class HubHost: Sendable {
   /// start again.
   public var machineStaysOn: Bool { staysOn.withLock { $0.isKnown } }
 
-  /// Calls back once `machineStaysOn`.
+  /// Calls back once `machineStaysOn` is true.
   public func whenMachineStaysOn(_ action: @escaping @Sendable () -> Void) {
     staysOn.withLock { $0.action = Callback(action) }
   }

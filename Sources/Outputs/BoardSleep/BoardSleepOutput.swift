@@ -135,7 +135,8 @@ public final class BoardSleepOutput: Service {
         write(.warning, "the board is awake: how long it slept\(holder) is unknown, because its clock is not confirmed")
       }
       file?.keep(memory)
-      // The alarm may still come, and would start a board that a person has switched off.
+      // If something else woke the board, the alarm is still set, and would later start a board that a person has
+      // switched off.
       if wake?.isByAlarm != true { clearAlarm(settings) }
     }
     if settings.way == .poweroff, isCertain || isTimeCertain(settings, memory, host.hub.machine.systemTime()) {

@@ -138,7 +138,7 @@ final class HubCalibration: Sendable {
     host.calibrator.withLock { $0 = nil }
   }
 
-  /// Ends the power lease.
+  /// Ends the measurement and its power lease.
   ///
   /// - Returns: the measurements; `nil` on later calls
   private func finish() -> CalibrationSession? {

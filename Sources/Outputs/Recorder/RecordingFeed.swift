@@ -32,7 +32,7 @@ struct RecordingFeed: Sendable {
     /// The subscriptions that depend on the board.
     fileprivate let lifetime: Lifetime
     fileprivate let devices: HubRecording
-    /// The subscription to states that keeps devices awake; `nil` if the recording does not.
+    /// The subscription to states that keeps devices awake; `nil` if the recording keeps none awake.
     fileprivate let states: Subscription?
 
     func end() {
@@ -159,7 +159,7 @@ struct RecordedLog {
   }
 }
 
-/// Records each change of a device's power and holders.
+/// Records the power and the holders of each device: at first the present ones, and then each change.
 struct RecordedPower {
   private let channel: RecordedJSON
   private let clock: any MonotonicTimeSource
