@@ -39,7 +39,7 @@ struct NMEA2000Node {
   private var phase: Phase
   private var heartbeats: UInt8 = 0
   private static let noneTaken = [Bool](repeating: false, count: Int(NMEA2000Message.lastAddress) + 1)
-  /// Whether another device has claimed an address.
+  /// For each address, whether another device has claimed it.
   private var isTaken = NMEA2000Node.noneTaken
 
   /// - Parameters:
@@ -68,7 +68,7 @@ struct NMEA2000Node {
     }
   }
 
-  /// The message that claims the present address. It is the first message of a node.
+  /// The message that claims the present address, or reports that there is none. It is the first message of a node.
   var claim: NMEA2000Message {
     var fields = NMEA2000Fields()
     fields.add(name.value, bytes: 8)
@@ -80,7 +80,7 @@ struct NMEA2000Node {
     guard let deadline, now >= deadline else { return [] }
     switch phase {
     case .claiming, .claimed:
-      // The first heartbeat follows the claim at once.
+      // The first heartbeat is sent as soon as the node has its address.
       phase = .claimed(nextHeartbeat: now + NMEA2000Node.heartbeatInterval)
       return [heartbeat()]
     case .defeated(_, let mayAsk):
@@ -151,7 +151,7 @@ struct NMEA2000Node {
     return [claim(free, at: now)]
   }
 
-  /// The first address, counted from this one, that no other device has claimed.
+  /// The first address, counted upwards from `first` and then from 0, that no other device has claimed.
   private func freeAddress(from first: UInt8) -> UInt8? {
     for step in 0..<isTaken.count {
       let candidate = (Int(first) + step) % isTaken.count

@@ -91,7 +91,7 @@ struct Watch: ParsableCommand {
     ))
   var within: Double?
 
-  /// The time limit of `--once`, in seconds.
+  /// The time limit of `--once`, in seconds; 0 for no limit.
   private var patience: Double { within ?? 120 }
 
   @Flag(help: "Print the states as JSON, one per line.")
