@@ -31,7 +31,7 @@ struct RecordingWriter {
   private var lastWantedAt = MonotonicInstant(nanoseconds: 0)
   /// The sets of facts that apply from the first unwritten message on, in the order of their times.
   private var facts: [[MCAPMetadata]] = []
-  /// The number of these sets that the segment contains.
+  /// The number of the sets in `facts` that the segment contains already.
   private var writtenFactCount = 0
   /// The message that was taken from the inbox but is not written yet; its contents are in `bytes`.
   private var pending: (record: RecordQueue.Record, channel: RecordedChannel)?

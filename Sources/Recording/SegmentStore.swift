@@ -54,7 +54,7 @@ public protocol SegmentFile: AnyObject {
   func append(_ bytes: UnsafeRawBufferPointer) throws(MCAPError)
   /// Returns once everything appended is on the disk.
   func synchronize() throws(MCAPError)
-  /// Releases reserved space, and returns once this and the contents are on the disk.
+  /// Ends the file and releases its reserved space. Returns once the contents and the new size are on the disk.
   func finish() throws(MCAPError)
   /// The size on the disk, including reserved space and the rest of an overwritten segment.
   var takenByteCount: UInt64 { get }

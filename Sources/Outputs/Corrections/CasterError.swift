@@ -24,7 +24,7 @@ enum CasterError: Error, Equatable {
   /// libssl is not installed.
   case noTLSLibrary
   case unreadableAuthorities(file: String, reason: String)
-  /// The TLS handshake failed, and not because of the certificate.
+  /// The TLS handshake failed for a reason other than the certificate.
   case noTLS(reason: String)
   case certificate(CertificateFault)
   case noCorrections

@@ -22,9 +22,9 @@ final class GPSDFeed: Sendable {
     /// The streams of the last followed watch.
     var streams = GPSDStreams()
     var leases: [Lease] = []
-    /// Whether a thread makes the leases match the watch.
+    /// Whether a thread is changing the leases now.
     var isFollowing = false
-    /// Whether the leases may not match the watch.
+    /// Whether the leases may differ from those that the watch needs.
     var isFollowDue = false
     /// Each of these rejects values that the client already has.
     var positionTime = MonotonicUTCFilter()
@@ -73,7 +73,7 @@ final class GPSDFeed: Sendable {
     while let watch = nextWatch() { follow(GPSDStreams(of: watch, on: output.board)) }
   }
 
-  /// The watch that the leases may not match; `nil` if they match.
+  /// The watch for which the leases must be changed; `nil` if they already match it.
   private func nextWatch() -> GPSDWatch? {
     state.withLock { state in
       state.isFollowing = state.isFollowDue

@@ -12,10 +12,11 @@ import Publishing
 final class GPSDOutput: StreamOutput {
   let host: HubHost
   let activations: GPSDActivations
-  /// The objects of one moment with the attitude, for clients that watch all devices and request no rate of attitudes.
+  /// Encodes the objects of each state, the attitude included, for clients that watch all devices and request no rate
+  /// of attitudes.
   let moments: GPSDMoments
-  /// The objects without the attitude. They are for clients that receive the attitude at another rate or watch only the
-  /// selected receiver, and for boards without a receiver.
+  /// Encodes the same objects without the attitude. They are for clients that receive the attitude at another rate or
+  /// watch only the selected receiver, and for boards without a receiver.
   let momentsOfReceiver: GPSDMoments
   /// Each attitude is encoded once for all clients.
   let attitude = SharedEncoding(lineEnd: "\r\n")

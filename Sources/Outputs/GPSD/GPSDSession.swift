@@ -111,7 +111,7 @@ final class GPSDSession: StreamSession {
   }
 }
 
-/// The lines of the gpsd protocol.
+/// Sends lines of the gpsd protocol.
 extension StreamConnection {
   func answerGPSD(_ write: (inout JSONWriter) -> Void) {
     var json = JSONWriter()

@@ -8,8 +8,9 @@ import Publishing
 
 /// A hub's connection to an autopilot. Its thread holds the port, runs the node, and sends the waiting messages.
 ///
-/// An autopilot sends all the time. So the port is open only while the devices are awake, and until then the thread
-/// sleeps without a limit. Other threads only put messages into the queue.
+/// An autopilot sends all the time, so an open port wakes the thread again and again. The port is therefore open only
+/// while the devices are awake; while they sleep, the thread waits without a limit. Other threads only put messages
+/// into the queue.
 final class MAVLinkLink: PeerLink {
   /// Opens the serial port or the UDP socket to the autopilot.
   typealias Opener = @Sendable (_ line: MAVLinkPort.Line) throws(HardwareError) -> any SerialPort

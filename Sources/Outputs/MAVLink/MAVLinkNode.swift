@@ -53,9 +53,9 @@ struct MAVLinkNode {
     return [.heartbeat(isSimulated: isSimulated)] + question(at: now)
   }
 
-  /// Takes received bytes.
+  /// Processes received bytes.
   ///
-  /// - Returns: the answers
+  /// - Returns: the messages to send in answer
   mutating func receive(_ bytes: some Collection<UInt8>, at now: MonotonicInstant) -> [MAVLinkMessage] {
     reader.read(bytes).flatMap { frame in
       frame.kind == .heartbeat ? takeHeartbeat(frame, at: now) : takeTimeSync(frame, at: now)

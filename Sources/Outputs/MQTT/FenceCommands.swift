@@ -223,7 +223,7 @@ final class FenceCommands: Sendable {
     send(viewer, answer)
   }
 
-  /// Ends the fences that wait for the board's position. Fences that were added stay.
+  /// Gives up the fences that still wait for the board's position. Fences that were added stay.
   func end() {
     let searches = state.withLock { state in
       state.isOver = true

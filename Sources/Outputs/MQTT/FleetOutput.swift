@@ -14,7 +14,7 @@ public final class FleetOutput: Service {
     var session: FleetSession?
     /// Whether the session has begun. If not, it waits until earlier sessions at its broker have ended.
     var hasBegun = false
-    /// Sessions that are ending. This may take minutes if a name server or the network does not answer.
+    /// Sessions that are ending. Their end may take minutes if a name server or the network does not answer.
     var leaving: [FleetSession] = []
     var isOver = false
   }

@@ -23,7 +23,7 @@ struct Outbox {
   private var changed: Deque<String> = []
   private var values: BoundedQueue<Message>
 
-  /// - Parameter byteLimit: the maximum size of all messages that are not retained, in bytes
+  /// - Parameter byteLimit: the maximum total size of the messages that are not retained, in bytes
   init(byteLimit: Int = 4 << 20) { values = BoundedQueue(limit: byteLimit) }
 
   /// The number of messages that were dropped.

@@ -2,7 +2,7 @@ import Guarding
 import Hub
 import MonotonicTime
 
-/// Keeps the devices awake for subscribers of the hub's states that publish no request.
+/// Keeps the devices awake for clients that subscribe to the hub's states without publishing a request.
 ///
 /// An MQTT 5 broker answers a message of QoS 1 with a reason code that says whether the topic has subscribers (0x10:
 /// none). The probe therefore publishes a few bytes on the topic of the states, once in each keep-alive interval and

@@ -57,7 +57,7 @@ extension [RecordedFacts] {
 /// number have only the measurements, which do not show the order in which they were fused.
 public enum RecordingFormat {
   public static let current = 3
-  /// The key of the number in the metadata.
+  /// The key of the format's number in the metadata.
   public static let key = "format"
 
   /// Whether a recording has an older format, or no number.

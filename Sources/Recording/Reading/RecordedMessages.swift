@@ -18,9 +18,10 @@ public struct RecordedMessages: Sendable {
   public private(set) var reader: MCAPReader<MCAPFileSource>?
   /// The name of the last message's file, without the folder.
   private(set) var fileName = ""
-  /// The offset from the log times of that file to UTC.
+  /// The offset from the log times of the last message's file to UTC.
   public private(set) var correctionNanoseconds: Int64 = 0
-  /// When that file's recording began, according to the file. Files of one recording get the same correction.
+  /// When the recording in the last message's file began, according to the file. All files of one recording get the
+  /// same correction.
   private var started: String?
   /// The number of files that have been opened.
   public private(set) var fileCount = 0

@@ -25,7 +25,8 @@ struct DeviceVerification {
   var firstValueSeconds: [Double] = []
   var satellites: Int?
   var sigmaMetres: Double?
-  /// The hub's counters that have grown.
+  /// By how much each of the hub's counters for the device has grown during the verification; unchanged ones are
+  /// omitted.
   var counters: [String: Int] = [:]
 
   var failedCount: Int { checks.count { $0.passed == false } }

@@ -107,7 +107,7 @@ private final class Answer<Result: Sendable>: Sendable {
     }
   }
 
-  /// Ends the wait of the task without a result, like `give`.
+  /// Resumes the task without a result, with a refusal. Like `give`, this call ends before the task continues.
   func refuse(_ refusal: ReadingThreads.Refusal, to continuation: UnsafeContinuation<Void, Never>) {
     state.withLock { state in
       state.refusal = refusal
