@@ -9,7 +9,7 @@ public final class RecordInbox: Sendable {
   private struct State: ~Copyable {
     var queue: RecordQueue
     var channels: [RecordedChannel] = []
-    /// The facts as they were last set.
+    /// The set of facts that was set last.
     var facts: [MCAPMetadata] = []
     /// The sets of facts that the writer has not taken yet, each with the time from which it applies, in the order of
     /// these times.

@@ -86,7 +86,7 @@ enum DevicesOfHub {
 
   struct BoardSleep: Decodable {
     var sleep, reason: String
-    /// Whether the owner must act, because the machine would otherwise sleep.
+    /// Whether a fault keeps the machine awake, which its owner must remove.
     var isProblem: Bool
     var sleeps: Int
     var asleepSeconds, alarmLeadSeconds: Double

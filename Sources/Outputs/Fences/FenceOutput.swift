@@ -52,7 +52,8 @@ public final class FenceOutput: Service {
     sink.write(FenceOutput.priority(of: event), FenceOutput.text(event, status), fields: fields)
   }
 
-  /// The most important events are that the board has left a fence, and that a fence gets no fixes.
+  /// The priority of an event in the journal. It is highest when a fence gets no fixes, and next when the board has
+  /// left a fence.
   static func priority(of event: FenceStatus.Event) -> JournalSink.Priority {
     switch event {
     case .lost: .error

@@ -5,7 +5,7 @@ import MonotonicTime
 import NMEA
 import Publishing
 
-/// The answer to `?POLL`: the fused objects of a watch, at the time of the request.
+/// The answer to `?POLL`: the latest objects of all active devices, at the time of the request.
 extension GPSDReport {
   /// The greatest age of a value that is sent.
   private static let lifetime = Duration.seconds(5)

@@ -40,7 +40,7 @@ struct MAVLinkTimeSync {
   /// - Parameters:
   ///   - request: the time in the answered request
   ///   - answer: the time of the autopilot
-  /// - Returns: `false` if it answers no request, or if its time is impossible
+  /// - Returns: `false` if the answer is not to the latest request, or if its time is impossible
   mutating func take(request: Int64, answer: Int64, at now: MonotonicInstant) -> Bool {
     guard request == self.request, 1..<MAVLinkTimeSync.latest ~= answer, now.nanoseconds >= request else {
       return false

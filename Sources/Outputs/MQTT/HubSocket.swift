@@ -37,7 +37,7 @@ struct HubSocket: ~Copyable {
     }
   }
 
-  /// Waits for the first order.
+  /// Waits for the first order to connect, and returns the access to the broker that it contains.
   mutating func access() -> BrokerAccess {
     while true {
       var access: BrokerAccess?

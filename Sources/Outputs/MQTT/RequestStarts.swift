@@ -10,7 +10,7 @@ struct RequestStarts: Sendable {
   /// The number of starts in a `window` after which devices stay awake.
   static let most = 60
   static let window = Duration.seconds(3600)
-  /// How long devices stay awake after each further start.
+  /// How long devices stay awake after each start that follows `most` starts in a `window`.
   static let floor = Duration.seconds(120)
 
   /// The times of the starts without a minimum duration, at most an hour ago.

@@ -96,8 +96,8 @@ struct ViewerRequest: Equatable, Sendable {
   private static let ratesHz = 0.001...100.0
 
   var request: ViewRequest
-  /// The duration of the request, which also counts without a connection to the broker; `nil` if the request has no
-  /// duration of its own.
+  /// The duration of the request, which also runs while there is no connection to the broker; `nil` if the request has
+  /// no duration of its own.
   var duration: Duration?
 
   init(_ request: ViewRequest, duration: Duration? = nil) {

@@ -12,7 +12,7 @@ import Recording
 struct RecordingFeed: Sendable {
   /// Which devices a recording powers.
   enum Demand: Equatable, Sendable {
-    /// Powers no device. The recording contains only devices that other clients keep awake.
+    /// Powers no device. The recording contains only the data of devices that other clients keep awake.
     case nothing
     /// Powers the devices that measure these parts of the state. Other devices are recorded while they are awake.
     case parts(Set<StatePart>)

@@ -5,7 +5,7 @@ import HardwareIO
 import Hub
 import MonotonicTime
 
-/// Accepts the newcomers of all stream sockets, and refuses clients. `Admission` and `LocalAdmission` decide.
+/// Accepts new clients at all stream sockets, or refuses them. `Admission` and `LocalAdmission` decide whom to refuse.
 final class StreamReception: Sendable {
   private static let noFiles = "the process has reached its limit of open files"
   /// Refused clients are logged at most once in this time.

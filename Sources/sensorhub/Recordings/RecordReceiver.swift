@@ -11,7 +11,7 @@ struct RecordReceiver: ~Copyable {
   enum Ending {
     /// The hub has ended the file as requested: the time of `--for` is over, or the user pressed Ctrl-C.
     case asked
-    /// The hub has closed the connection without a request to end.
+    /// The hub has closed the connection although it was not asked to end the file.
     case closed
     /// The hub was asked to end the file, and has sent nothing for `patience`.
     case silent
