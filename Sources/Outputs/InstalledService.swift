@@ -38,7 +38,7 @@ public struct InstalledService: Sendable {
 public enum ServiceFiles {
   /// Whether the service can read a file that this user may not read. If this user may not search the file's folder,
   /// the result assumes that the service can read the file. Always `false` for the service itself, and on a machine
-  /// without it.
+  /// without the service.
   public static func isForServiceAlone(_ file: String) -> Bool {
     guard let service = Accounts.serviceUser, service != geteuid(), access(file, R_OK) != 0, errno == EACCES else {
       return false

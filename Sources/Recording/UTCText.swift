@@ -123,7 +123,7 @@ public enum ExportTime: Equatable, Sendable {
     "2026-11-22T10:00:00Z, 2026-11-22T11:00:00+01:00, 2026-11-22 for a day, or 10:00 or 10:00:00 of the recording's first "
     + "day, the last three in UTC"
 
-  /// Reads one of the forms; `nil` for anything else.
+  /// Reads a text in one of `forms`; `nil` for any other text.
   public init?(_ text: String) {
     var text = text
     let parsed = text.withUTF8 { bytes in

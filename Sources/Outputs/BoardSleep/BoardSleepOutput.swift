@@ -11,7 +11,7 @@ import ServiceLifecycle
 /// `BoardSleepPolicy` decides. This type checks the hub after each change, and at the instants that the policy names;
 /// in between there is no timer. An attempt runs on its own thread, because the disk, the real-time clock and logind
 /// may take seconds. It checks that the machine would sleep and wake, tells the journal and the hooks, and saves all
-/// data. Then it sets the alarm and reads it back. Only then it asks logind.
+/// data. Then it sets the alarm and reads it back. Only then does it ask logind to suspend the machine or shut it down.
 public final class BoardSleepOutput: Service {
   /// The surroundings that an attempt to sleep uses.
   public struct Surroundings: Sendable {

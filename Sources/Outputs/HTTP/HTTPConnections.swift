@@ -42,7 +42,7 @@ final class HTTPConnections: Sendable {
   let patience: ConnectionPatience.Limits
   /// The maximum number of connections.
   let limit: Int
-  /// The maximum number of event streams among them.
+  /// The maximum number of connections that may be event streams.
   let streamLimit: Int
 
   /// - Parameters:

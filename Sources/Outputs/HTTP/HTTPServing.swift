@@ -8,7 +8,7 @@ import NIOCore
 import NIOPosix
 import Publishing
 
-/// A web port, open at all its addresses. A reload can exchange its content while the port stays open.
+/// A web port, open at all its addresses. A reload can change what the port serves, while the port stays open.
 final class HTTPServing: Sendable {
   /// How many connections the server accepts above the limit. A connection that is closed to admit another one still
   /// counts for a moment.

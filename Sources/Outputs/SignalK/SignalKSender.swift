@@ -10,7 +10,7 @@ struct SignalKSender {
   /// so that a state that comes slightly early is sent too.
   private static let usualPeriod = 950.0
   private static let shortPeriod = 190.0
-  /// The rate of states that these times need, in hertz.
+  /// The rate of states that `shortPeriod` needs, in hertz.
   static let rateHz = 5.0
 
   private var subscriptions = SignalKSubscriptions()

@@ -9,8 +9,8 @@ public enum RequestedFixReport {
   public struct Outcome: Decodable, Sendable {
     /// Whether the fix is as accurate as requested; `false` if the time ran out first.
     public var met: Bool
-    /// The radius that contains 95 % of such positions, in metres; `nil` without a position, or if the accuracy is
-    /// unknown.
+    /// The radius around the true position that contains 95 % of fixes with this accuracy, in metres; `nil` without a
+    /// position, or if the accuracy is unknown.
     public var radius: Double?
     /// The delay after the time at which the fix was due, in seconds.
     public var late: Double

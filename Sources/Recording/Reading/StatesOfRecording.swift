@@ -21,7 +21,8 @@ public struct StatesOfRecording: Sendable {
   public enum Wanted: Sendable {
     /// States with a point.
     case points
-    /// All states. In each interval the first one with a point is taken, or else the first one.
+    /// States with and without a point. Of each interval, the first state with a point is returned; if none has a
+    /// point, the first state.
     case states
   }
 
