@@ -21,8 +21,8 @@ final class GPSDOutput: StreamOutput {
   /// Each attitude is encoded once for all clients.
   let attitude = SharedEncoding(lineEnd: "\r\n")
 
-  /// A receiver counts as silent if it has sent no position for this time and for one and a half times the interval of
-  /// its epochs.
+  /// A receiver counts as silent if it has sent no position for the longer of this time and one and a half times the
+  /// interval of its epochs.
   static let silence = Duration.seconds(5)
   /// After this time without a position a receiver counts as silent, whatever its interval. The measured interval may
   /// be wrong: the receiver's time may have jumped, or the receiver may have slept between two epochs.

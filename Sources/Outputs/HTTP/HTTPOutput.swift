@@ -11,7 +11,7 @@ import ServiceLifecycle
 /// The port is the one of the board file in service. If the port cannot be opened, the hub reports this and
 /// continues.
 public final class HTTPOutput: Service {
-  /// The settings of a server. Other addresses require a new server.
+  /// The settings of a server. A change of the addresses requires a new server.
   struct Offer: Equatable {
     var port: Board.HTTPPort
     var token: AccessToken?
