@@ -9,7 +9,7 @@ struct ErrorPlot {
     ("error-bounded", "#2a7de1"), ("fixed interval, dead reckoning", "#e1a02a"),
     ("fixed interval, last fix", "#b0b0b0"),
   ]
-  private static let (left, row, width, gap) = (330, 38, 260, 70)
+  private static let (left, row, width, gap) = (300, 38, 260, 70)
   private static let (mostOutside, mostError) = (50.0, 4.0)
 
   func write(to path: String) -> Bool {
@@ -37,7 +37,7 @@ struct ErrorPlot {
     svg += panel("95 % error, multiples of the bound", at: right, height, marks: [1, 2, 4], ErrorPlot.mostError)
     for (index, line) in lines.enumerated() {
       let y = 60 + index * ErrorPlot.row
-      let name = "\(line.name), \(fixed(line.bound, 0)) m: receiver on \(fixed(100 * line.bounded.onShare, 1)) %"
+      let name = "\(line.name), \(fixed(line.bound, 0)) m: on \(fixed(100 * line.bounded.onShare, 1)) %"
       svg += "<text x=\"\(ErrorPlot.left - 8)\" y=\"\(y + 18)\" text-anchor=\"end\">\(name)</text>\n"
       for (policy, errors) in line.errors.enumerated() {
         let (top, colour) = (y + policy * 10, ErrorPlot.policies[policy].1)
