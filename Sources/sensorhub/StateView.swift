@@ -35,7 +35,7 @@ struct StateView {
     return !isSame || mark != self.mark
   }
 
-  /// The text that replaces the previous frame, without the end of its last line.
+  /// The text that clears the previous frame and draws the new one. It does not end with a newline.
   mutating func frame(_ state: FusedState, in size: TerminalSize) -> String {
     self.state = state
     return draw(in: size)

@@ -78,9 +78,9 @@ struct GravityCheck: Sendable {
   /// A window is wild, and proves nothing, if the standard deviation of the length is above this share of the mean
   /// length. If a hand shakes a sensor, the mean length can be twice gravity for minutes.
   private static let wildSpread = 0.25
-  /// The permitted length of a quiet sensor, relative to gravity.
+  /// The permitted mean length of the acceleration of a quiet sensor, relative to gravity.
   private static let quietShare = 0.75...1.33
-  /// The permitted length of a moving sensor, relative to gravity.
+  /// The permitted mean length of the acceleration of a moving sensor, relative to gravity.
   private static let movingShare = 0.6...1.6
 
   private var seconds = 0.0

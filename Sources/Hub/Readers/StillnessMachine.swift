@@ -14,7 +14,8 @@ struct StillnessMachine: Sendable {
 
   private var state = MotionState.unknown
   private var samples = MotionDetector()
-  /// Since when the sensor has observed nothing of a board that stood still; `nil` at other times.
+  /// When the sensor stopped observing a board that stood still; `nil` while it observes, or if the board did not stand
+  /// still.
   private var unobservedSince: MonotonicInstant?
 
   /// When stillness ends if the sensor observes nothing until then.

@@ -53,7 +53,8 @@ public struct EpochAssembler: ~Copyable, Sendable {
   private var statesEnds = false
   /// Whether the receiver has sent a message or sentence, other than NAV-STATUS, that states whether there is a fix.
   var statesFix = false
-  /// The run time that distinguishes CASIC's solutions.
+  /// The receiver's run time in the latest CASIC message, milliseconds. All messages of one solution have the same run
+  /// time, so another value begins an epoch.
   var runTime: UInt32?
   /// The run time of the solution whose satellites are listed.
   var listedRunTime: UInt32?

@@ -199,7 +199,8 @@ final class FleetSession: Sendable {
   /// A broker drops a silent client after one and a half keep-alive intervals (MQTT 5, 3.1.2.10). This time is longer.
   private var absence: Duration { connection.options.keepAlive * 2 }
 
-  /// Removes the messages of an earlier name. Once the status is empty too, the address is forgotten.
+  /// Removes the retained messages under an earlier name, the status last. When the broker sends the empty status back,
+  /// the session forgets the address.
   private func clear(_ former: FleetMemory.Address) {
     say(.notice, "cleared what this hub had published at \(settings.broker) under its former name '\(former.hub)'")
     // If only the first part of the topics has changed, the present address has the same discovery topic, which must
