@@ -89,6 +89,8 @@ public struct SleepLimit: Equatable, Sendable {
   /// that.
   public var end: Duration { duration * 99 / 100 }
 
-  /// The time after which the receiver can be told to sleep again.
+  /// The time after falling asleep at which the hub tells the receiver to sleep again. A receiver that bytes wake is
+  /// told just before its sleep ends. Any other is told only after it has certainly woken, because it ignores bytes
+  /// until then.
   public var renewal: Duration { isWakeable ? end : duration * 101 / 100 }
 }

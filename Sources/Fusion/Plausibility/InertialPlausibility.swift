@@ -70,8 +70,8 @@ struct GravityCheck: Sendable {
   private static let firstWindows = 8
   /// A window is quiet only if the standard deviation of the length is below this value, in m/s².
   private static let quietSigma = 0.3
-  /// The mean rate of rotation above which a window is not quiet, in rad/s. In a steady turn in which the sensor
-  /// measures 1.33 times gravity, anything slower than 170 m/s turns faster than this.
+  /// The mean rate of rotation above which a window is not quiet, in rad/s. It tells a steady turn from rest: in a turn
+  /// that raises the measured length to 1.33 times gravity, a vehicle below 170 m/s rotates faster than this.
   private static let quietRate = 0.05
   /// A window is calm if the standard deviation of the length is below this share of the mean length.
   private static let calmSpread = 0.15

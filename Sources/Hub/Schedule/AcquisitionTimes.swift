@@ -10,7 +10,8 @@ public struct AcquisitionTimes: Equatable, Sendable {
   static let memory = 10
   /// The minimum number of starts to learn from.
   static let leastStarts = 3
-  /// The assumption before the first start: a receiver without any data takes half a minute.
+  /// The assumed time from a wake to a fix, in seconds, until a start has been measured. A receiver without ephemerides
+  /// needs about this long.
   static let assumedSeconds = 35.0
   /// A margin in seconds. Fixes come in epochs that are usually a second apart.
   private static let marginSeconds = 0.25
