@@ -47,7 +47,8 @@ final class HookProcesses: Sendable {
 
   /// The variable that marks hook programs.
   static let mark = "SENSORHUB_HOOK=1"
-  /// The longest wait for orphans that were killed. A process that hangs in the kernel is left to the next hook's end.
+  /// The longest wait for killed orphans to end. A process that hangs in the kernel may take longer. The hub does not
+  /// wait for it, and collects it when a later hook program has ended.
   private static let patience = Duration.seconds(1)
 
   private let running = Guarded<[Entry]>([])

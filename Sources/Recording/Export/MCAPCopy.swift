@@ -1,7 +1,7 @@
 import MCAP
 
-/// Copies messages of several files into one new, complete file. Channels and schemas get new numbers. If several files
-/// have equal ones, these are merged.
+/// Copies messages of several files into one new, complete file. Channels and schemas get new numbers. Channels
+/// that are equal in several files become one channel, and so do schemas.
 public struct MCAPCopy<Sink: MCAPSink & ~Copyable>: ~Copyable {
   private struct SchemaKey: Hashable {
     var name: String
