@@ -24,7 +24,7 @@ struct ReckoningScale: Sendable {
 
   /// Takes a comparison of dead reckoning with a fix, unless it is the one that was taken last.
   mutating func learn(_ check: FusedState.ReckoningCheck) {
-    guard check.at != learntAt else { return }
+    guard check.at != learntAt, check.ratio.isFinite else { return }
     learntAt = check.at
     let ratio = min(check.ratio, ReckoningScale.largestRatio)
     meanSquare += (ratio * ratio - meanSquare) / ReckoningScale.memory
