@@ -105,7 +105,7 @@ class Hub:
                 state = self.get("/state", seconds=5)
             except (OSError, ValueError):
                 state = {}
-            if "position" in state and utc(state.get("fix", {}).get("time", "1970-01-01T00:00:00Z")) > after:
+            if "position" in state and fix_time(state) > after:
                 return state
             time.sleep(0.1)
         return None
@@ -128,6 +128,11 @@ def wait_for_level(machine, line, level, seconds):
             return True
         time.sleep(0.01)
     return False
+
+
+def fix_time(state):
+    """The UTC of a state's fix; 0 if it has none."""
+    return utc(state.get("fix", {}).get("time", "1970-01-01T00:00:00Z"))
 
 
 def utc(text):
