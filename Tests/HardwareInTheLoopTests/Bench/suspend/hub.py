@@ -94,8 +94,14 @@ class Hub:
         if answer is None or now - before > 1:
             return None
         gps = next(device for device in answer["devices"] if device["id"] == "gps")
-        dues = [schedule["dueInSeconds"] for schedule in gps.get("schedules", []) if schedule["everySeconds"] == every]
-        return (before + now) / 2 + min(dues) if dues else None
+        due = self.due_in(gps, every)
+        return (before + now) / 2 + due if due is not None else None
+
+    @staticmethod
+    def due_in(device, every):
+        """The seconds until the device's next fix is due; None if it has no fixes with this interval."""
+        dues = [schedule["dueInSeconds"] for schedule in device.get("schedules", []) if schedule["everySeconds"] == every]
+        return min(dues, default=None)
 
     def wait_for_fix(self, after, seconds):
         """The first state with a fix after this UTC; None if there is none in time. Asking wakes no device."""
