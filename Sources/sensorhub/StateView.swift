@@ -14,7 +14,12 @@ struct StateView {
     var name, text: String
     /// The device or devices from which the value comes.
     var origin = ""
+    /// Whether a text that is too long continues on the next line. Otherwise it is cut.
+    var wraps = false
   }
+
+  /// The width of the column with the names.
+  private static let nameWidth = 14
 
   private var state: FusedState?
   private var conditions: [(id: String, condition: ConditionReport)] = []
@@ -68,21 +73,43 @@ struct StateView {
   /// The lines for the problems of the devices: each problem, and below it the next step if there is one.
   private var conditionLines: [Line] {
     conditions.flatMap { id, condition in
-      [Line(name: Text.printable(id), text: condition.headline)]
-        + (condition.nextStep.map { [Line(name: "", text: Text.printable("-> \($0)"))] } ?? [])
+      [Line(name: Text.printable(id), text: condition.headline, wraps: true)]
+        + (condition.nextStep.map { [Line(name: "", text: Text.printable("-> \($0)"), wraps: true)] } ?? [])
     }
   }
 
   private static func fitted(_ lines: [Line], in size: TerminalSize) -> [String] {
     // Below the last line of the panel there is one line for the cursor.
     let room = max(size.rows - 1, 1)
-    let texts = lines.map { line in
-      let text = Text.padded(line.name, 14) + line.text
+    let texts = lines.flatMap { line -> [String] in
+      if line.wraps { return wrapped(line, to: size.columns) }
+      let text = Text.padded(line.name, nameWidth) + line.text
       let whole = line.origin.isEmpty ? text : "\(text)  \(Text.printable(line.origin))"
-      return cut(whole.count <= size.columns ? whole : text, to: size.columns)
+      return [cut(whole.count <= size.columns ? whole : text, to: size.columns)]
     }
     guard texts.count > room, room > 1 else { return Array(texts.prefix(room)) }
     return texts.prefix(room - 1) + [cut("… \(texts.count - room + 1) more lines", to: size.columns)]
+  }
+
+  /// The line in as many rows as it needs. A problem's next step is often longer than a terminal is wide, and is of no
+  /// use if its end is missing.
+  private static func wrapped(_ line: Line, to columns: Int) -> [String] {
+    // A narrow terminal has no room for the column with the names.
+    let left = columns < 60 ? 2 : nameWidth
+    let indent = String(repeating: " ", count: line.text.hasPrefix("-> ") ? left + 3 : left)
+    var rows: [String] = []
+    var row = Text.padded(line.name, line.name.isEmpty ? left : nameWidth)
+    var hasWord = false
+    for word in line.text.split(separator: " ") {
+      if hasWord, row.count + 1 + word.count > columns {
+        rows.append(row)
+        row = indent
+        hasWord = false
+      }
+      row += (hasWord ? " " : "") + word
+      hasWord = true
+    }
+    return (rows + [row]).map { cut($0, to: columns) }
   }
 
   private static func cut(_ text: String, to columns: Int) -> String {
