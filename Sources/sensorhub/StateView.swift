@@ -22,6 +22,10 @@ struct StateView {
   private static let nameWidth = 14
 
   private var state: FusedState?
+  private var stateArrival: MonotonicInstant?
+  /// The age of the state when the previous frame was drawn, in seconds. A hub whose devices have all failed sends no
+  /// new state, and the values on the screen must not seem recent.
+  private var stateAge = 0.0
   private var conditions: [(id: String, condition: ConditionReport)] = []
   private var mark: String?
   /// The size of the previous frame.
@@ -31,18 +35,22 @@ struct StateView {
   ///
   /// - Parameter mark: the word that marks simulated or replayed values, such as `SIMULATED`; `nil` for live ones
   /// - Returns: whether there is anything new to draw
-  mutating func take(_ report: DevicesOfHub.Report, mark: String?) -> Bool {
+  mutating func take(_ report: DevicesOfHub.Report, mark: String?, at now: MonotonicInstant) -> Bool {
     let old = conditions
     // Conditions that will end by themselves are shown only until there is a state.
     conditions = report.troubles.filter { $0.condition.isLoud || state == nil }.map { ($0.name, $0.condition) }
     defer { self.mark = mark }
     let isSame = old.count == conditions.count && zip(old, conditions).allSatisfy { $0 == $1 }
-    return !isSame || mark != self.mark
+    guard !isSame || mark != self.mark else { return false }
+    stateAge = stateArrival.map { (now - $0).inSeconds } ?? 0
+    return true
   }
 
   /// The text that clears the previous frame and draws the new one. It does not end with a newline.
-  mutating func frame(_ state: FusedState, in size: TerminalSize) -> String {
+  mutating func frame(_ state: FusedState, at now: MonotonicInstant, in size: TerminalSize) -> String {
     self.state = state
+    stateArrival = now
+    stateAge = 0
     return draw(in: size)
   }
 
@@ -188,7 +196,8 @@ struct StateView {
   }
 
   private func origin<Value>(_ part: Dated<Value>, _ state: FusedState) -> String {
-    "(\(state.devices.text(part.source)), \(Text.fixed((state.at - part.at).inSeconds, 2)) s ago)"
+    let seconds = (state.at - part.at).inSeconds + stateAge
+    return "(\(state.devices.text(part.source)), \(Text.fixed(seconds, 2)) s ago)"
   }
 }
 
@@ -218,7 +227,7 @@ final class StatePanel: Sendable {
   ///
   /// - Returns: whether the output is still read
   func show(_ state: FusedState) -> Bool {
-    view.withLock { Terminal.draw($0.frame(state, in: .ofStandardOutput)) }
+    view.withLock { Terminal.draw($0.frame(state, at: MonotonicClock().now, in: .ofStandardOutput)) }
   }
 
   /// Shows the devices' problems, also before the first state.
@@ -226,7 +235,9 @@ final class StatePanel: Sendable {
   /// - Returns: whether the output is still read
   func show(_ report: DevicesOfHub.Report, mark: String?) -> Bool {
     view.withLock { view in
-      guard view.take(report, mark: mark), let frame = view.frame(in: .ofStandardOutput) else { return true }
+      guard view.take(report, mark: mark, at: MonotonicClock().now),
+        let frame = view.frame(in: .ofStandardOutput)
+      else { return true }
       return Terminal.draw(frame)
     }
   }
