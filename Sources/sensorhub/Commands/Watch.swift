@@ -307,6 +307,10 @@ struct Watch: ParsableCommand {
       }
     }
     if let last { print(last, mark()) }
+    if let report = hub.knownReport() {
+      var problems = ConditionLines()
+      for line in problems.take(report, at: MonotonicClock().now) { Terminal.standardError(line) }
+    }
     throw CommandError(
       .unavailable, "no \(what) within \(Text.duration(seconds: patience))",
       nextStep: "sensorhub devices shows what each device does; --within sets a longer wait")
