@@ -20,8 +20,8 @@ enum UsageHint {
       }
       command = next
       words = words.dropFirst()
-      // The command itself checks its other arguments.
-    } while wantsHelp
+      // A command with a default subcommand checks its other arguments itself: the next word may be one of them.
+    } while wantsHelp || command.configuration.defaultSubcommand == nil
     return nil
   }
 
