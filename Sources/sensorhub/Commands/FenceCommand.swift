@@ -62,7 +62,8 @@ private struct FenceAnswer: Decodable {
   func warn() {
     if kept == false {
       Terminal.standardError(
-        "the change lasts until the hub restarts: the hub has no state folder here, or could not write to it")
+        "the change lasts until the hub restarts: the hub runs without a board file, or could not write to its state folder"
+      )
     }
   }
 }
@@ -119,6 +120,8 @@ struct FenceAdd: ParsableCommand {
   @Option(help: ArgumentHelp("The hub's state socket.", valueName: "path"))
   var socket: String?
 
+  private static let radii = 1.0...100_000
+
   private var place: (latitude: Double, longitude: Double)? {
     let numbers = (at ?? "").split(separator: ",").compactMap { Double($0.filter { $0 != " " }) }
     return numbers.count == 2 ? (numbers[0], numbers[1]) : nil
@@ -135,6 +138,13 @@ struct FenceAdd: ParsableCommand {
       throw ValidationError("--at must be a latitude and a longitude: --at 54.3721,10.1573")
     }
     if at != nil, radius == nil { throw ValidationError("--at needs --radius, in metres") }
+    if let here, !FenceAdd.radii.contains(here) { throw ValidationError("--here must be from 1 to 100000 metres") }
+    if let radius, !FenceAdd.radii.contains(radius) {
+      throw ValidationError("--radius must be from 1 to 100000 metres")
+    }
+    if let place, !(-85...85).contains(place.latitude) || !(-180...180).contains(place.longitude) {
+      throw ValidationError("--at must be a latitude from -85 to 85 and a longitude from -180 to 180")
+    }
     if here != nil, radius != nil { throw ValidationError("--here contains the radius: leave out --radius") }
   }
 
