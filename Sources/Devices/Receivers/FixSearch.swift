@@ -182,7 +182,8 @@ extension FixSearch.Finding {
     case .silent: "check that the receiver has power, and that its TX is wired to this board's RX"
     case .noSentences where isSpeedFixed: "leave 'speed' out of the board file, so that the hub finds the speed"
     case .noSentences: "the hub tries all usual speeds; check what is connected: sensorhub probe"
-    case .noList: "wait a minute; then check its antenna, and that its messages list satellites (GSV, NAV-SAT)"
+    case .noList:
+      "after a minute check its antenna, and that its messages list satellites (GSV, NAV-SAT)"
     case .noSatellites, .fewSatellites, .weakSignals:
       "check the antenna's plug and cable, and that the antenna has a free view of the sky"
     case .loading: "wait: usually half a minute, up to 13 minutes for a receiver without stored data"
