@@ -31,7 +31,8 @@ public struct IdleTimeoutReport: Equatable, Sendable {
           ? "idle timeout \(usual.inSeconds.short) s: \(decision.reason)" : decision.reason)
     } else {
       lines.append(
-        "idle timeout \(usual.inSeconds.short) s, as the board file sets; to let the hub learn the time, set linger: 'learned'"
+        "idle timeout \(usual.inSeconds.short) s, as the board file sets; to let the hub learn the time, set linger: "
+          + "'learned' in the device's 'power'"
       )
       if decision.ground != .nothingToSave { lines.append("learned so far (\(decision.reason))") }
     }
