@@ -59,10 +59,15 @@ struct Check: ParsableCommand {
     }
   }
 
-  /// All mistakes in the file, one per line, with file, line and key.
+  /// All mistakes in the file in the order of its lines. Each text begins with file and line.
   private var mistakes: [String] {
     guard let mistakes = try? BoardMistakes(file: board) else { return [] }
-    return mistakes.all.map { "\($0)" } + (mistakes.rest.map(problems) ?? [])
+    let texts = mistakes.all.map { "\($0)" } + (mistakes.rest.map(problems) ?? [])
+    return texts.sorted { line(of: $0) < line(of: $1) }
+  }
+
+  private func line(of mistake: String) -> Int {
+    Int(mistake.dropFirst(board.count + 1).prefix(while: \.isNumber)) ?? 0
   }
 
   /// The problems that a board file has although each of its values is valid. Each text begins with file and line.
