@@ -91,6 +91,8 @@ extension CommandError {
       self.init(
         .noPermission, "\(error)", nextStep: "choose a path in a folder of your own: --socket /tmp/sensorhub/hub.sock")
     case .untrusted(let folder): self.init(.noPermission, "\(error)", nextStep: folder.nextStep)
+    case .system(_, "opening the folder", _):
+      self.init(.inputOutput, "\(error)", nextStep: "make the folder, or name a path in another one with --socket")
     case .system, .portInUse: self.init(.inputOutput, "\(error)")
     }
   }

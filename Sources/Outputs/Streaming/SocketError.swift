@@ -29,6 +29,8 @@ extension SocketError: CustomStringConvertible {
         + "them; for the service: sudo systemctl restart sensorhub"
     case .system(let path, "listening on", EADDRNOTAVAIL):
       "listening on \(path): this machine does not have this address (ip address lists its addresses)"
+    case .system(let path, "listening on", EACCES):
+      "listening on \(path): this user may not use this port; choose one from 1024 up in the board file"
     case .system(let path, let doing, let errno): "\(doing) \(path): \(String(cString: strerror(errno)))"
     }
   }

@@ -55,7 +55,8 @@ final class ExportOutput: TrackOutput {
         )
       }
       throw CommandError(
-        number == EACCES ? .noPermission : .inputOutput, "cannot write '\(path)': \(String(cString: strerror(number)))")
+        number == EACCES ? .noPermission : .inputOutput, "cannot write '\(path)': \(String(cString: strerror(number)))",
+        nextStep: "name a file in a folder that exists and that you may write in")
     }
     file = FileDescriptor(rawValue: descriptor)
     isTerminal = isatty(descriptor) == 1
