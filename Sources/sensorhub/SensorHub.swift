@@ -9,6 +9,12 @@ struct SensorHub: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sensorhub",
     abstract: "GPS and IMU of a Linux board as one stream, powered only while a client needs them.",
+    discussion: """
+      Without hardware: sensorhub run --simulated
+      To find devices: sensorhub probe --write my-board.json5
+      To run on them: sensorhub run --board my-board.json5
+      In a second terminal: sensorhub watch
+      """,
     version: versionWithCommit,
     subcommands: [
       Run.self, Watch.self, Devices.self, Probe.self, Check.self, Decode.self, Fuse.self,
