@@ -26,6 +26,7 @@ final class PackagesTests {
           echo /lib/systemd/system/gpsdctl@.service ;;
         'apt-get '*' install -s '*) echo 'Inst gpsd (3.22-4 Debian:12 [amd64])' ;;
         'apt-get '*' install '*) touch \(folder)/installed ;;
+        'install '*) cat >\(folder)/policy ;;
         'systemctl is-enabled gpsd.socket') echo enabled ;;
         'systemctl is-enabled '*) echo static ;;
       esac
@@ -105,6 +106,9 @@ final class PackagesTests {
     if access("/usr/sbin/policy-rc.d", F_OK) != 0 {
       #expect(log.contains { $0.hasPrefix("install -m 755 ") && $0.hasSuffix(" /usr/sbin/policy-rc.d") }, "\(log)")
       #expect(log.last { $0.hasPrefix("rm ") } == "rm -f /usr/sbin/policy-rc.d", "\(log)")
+      let policy = (try? Files.bytes(of: folder + "/policy")) ?? []
+      #expect(
+        policy.starts(with: "#!/bin/sh\n".utf8) && String(decoding: policy, as: UTF8.self).hasSuffix("\nexit 101\n"))
     }
   }
 
