@@ -115,7 +115,7 @@ build-bench: release virtual-devices
 	$(if $(BUILT),@:,$(BENCH)/kernel)
 
 fetch: setup
-	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver nginx-light \
+	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver nginx-light curl iproute2 systemd \
 	  gpsbabel libxml2-utils mosquitto mosquitto-clients libmosquitto1 openssl zstd lz4 dbus avahi-daemon avahi-utils \
 	  python3-dbus python3-gi
 	@flock .ci/test-tools .ci/test-tools

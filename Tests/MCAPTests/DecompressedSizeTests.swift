@@ -5,8 +5,7 @@ import Testing
 
 /// A file that is small on the disk and large in memory.
 struct DecompressedSizeTests {
-  @Test(.enabled(if: MCAPCompression.zstd().isAvailable, "needs Zstandard's library"))
-  func `a file of a few kilobytes does not allocate hundreds of megabytes`() throws {
+  @Test func `a file of a few kilobytes does not allocate hundreds of megabytes`() throws {
     var writer = try MCAPWriter(MCAPBytes([]), compression: .zstd())
     let channel = try writer.addChannel(topic: "/a", messageEncoding: "x")
     let zeros = [UInt8](repeating: 0, count: 48 << 20)
