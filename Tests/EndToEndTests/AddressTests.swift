@@ -77,13 +77,14 @@ import Testing
 
 /// Outputs at addresses and ports that are not there when the hub starts.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct LaterAddressTests {
-  /// The test uses its own network, for which `unshare` needs root.
-  private static let isRoot = getuid() == 0
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()
   private let web = SocketClient.freePort()
 
-  @Test(.enabled(if: isRoot, "needs root")) func `an output is opened once the machine gets its address`() {
+  @Test(.enabled(if: RootRights.areWanted, "left out by SKIP=root"))
+  func `an output is opened once the machine gets its address`() throws {
+    // The test uses its own network, for which `unshare` needs root.
+    try RootRights.require()
     let temporary = TemporaryFolder("addresses")
     let list = "address: [\"127.0.0.1\", \"10.98.97.96\"], allow: [\"10.98.97.0/24\"]"
     let board = temporary.path + "/board.json5"

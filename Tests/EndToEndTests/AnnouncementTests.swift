@@ -3,12 +3,13 @@ import TestSupport
 import Testing
 
 /// The services that other machines find by mDNS, through Debian's Avahi on the test's own bus.
-@Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
+@Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: RootRights.areWanted, "left out by SKIP=root"))
 struct AnnouncementTests {
   private let temporary = TemporaryFolder("avahi")
   private let bus = SystemBus()
 
-  init() {
+  init() throws {
+    try RootRights.require()
     HubProcess.write(
       """
       [server]

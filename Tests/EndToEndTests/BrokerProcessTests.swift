@@ -99,8 +99,10 @@ import Testing
     logger.send(SIGKILL)
   }
 
-  @Test(.enabled(if: geteuid() == 0, "needs root, to see the open files of a process that hides them"))
+  @Test(.enabled(if: RootRights.areWanted, "left out by SKIP=root"))
   func `the broker process inherits only a socket, blocks no signal, and exposes no secret`() throws {
+    // Only root sees the open files of a process that hides them.
+    try RootRights.require()
     let passwords = Broker { folder in
       let program = Program(["-c", "-b", folder + "/passwords", "boat", "a secret"], path: "/usr/bin/mosquitto_passwd")
       program.wait()

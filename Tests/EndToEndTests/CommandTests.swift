@@ -196,8 +196,9 @@ struct CommandTests {
     #expect(probe.standardError.contains(text) && !probe.standardError.contains("listening"), "\(probe.standardError)")
   }
 
-  @Test(.enabled(if: geteuid() == 0, "needs root, to give up root's rights"))
-  func `a board file that this user may not read is reported as such`() {
+  @Test(.enabled(if: RootRights.areWanted, "left out by SKIP=root"))
+  func `a board file that this user may not read is reported as such`() throws {
+    try RootRights.require()
     let file = "/tmp/sensorhub-test-\(getpid())-secret.json5"
     defer { unlink(file) }
     HubProcess.write("{ name: \"secret\", devices: {} }", to: file)
@@ -217,8 +218,9 @@ struct CommandTests {
   }
 
   /// A login takes the tty from the group dialout, as on a Raspberry Pi's header until it is disabled there.
-  @Test(.enabled(if: geteuid() == 0, "needs root, to give a tty to another user"), arguments: ["tty", "root"])
+  @Test(.enabled(if: RootRights.areWanted, "left out by SKIP=root"), arguments: ["tty", "root"])
   func `probe reports a port that a login uses, and how to end the login`(_ group: String) throws {
+    try RootRights.require()
     let terminal = PseudoTerminal()
     let number = try #require(getgrnam(group)).pointee.gr_gid
     // A login lets others only write; udev lets a serial port's group read as well.

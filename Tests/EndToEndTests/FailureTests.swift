@@ -110,8 +110,10 @@ struct FailureTests {
     #expect(hub.stop() == 0)
   }
 
-  @Test(.enabled(if: geteuid() == 0, "needs root, to take rights from the hub"))
-  func `ports that the hub may not open, or whose user it cannot see, are reported with the command that helps`() {
+  @Test(.enabled(if: RootRights.areWanted, "left out by SKIP=root"))
+  func `ports that the hub may not open, or whose user it cannot see, are reported with the command that helps`() throws
+  {
+    try RootRights.require()
     let (taken, foreign) = (PseudoTerminal(), PseudoTerminal())
     let other = open(taken.path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(other) }

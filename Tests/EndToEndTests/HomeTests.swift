@@ -33,8 +33,9 @@ final class HomeTests {
     return hub.standardError
   }
 
-  @Test(.enabled(if: geteuid() == 0, "needs root, to act as another user"))
-  func `a hub whose user has no home folder reports that it can store nothing`() {
+  @Test(.enabled(if: RootRights.areWanted, "left out by SKIP=root"))
+  func `a hub whose user has no home folder reports that it can store nothing`() throws {
+    try RootRights.require()
     // No user database has this number.
     let uid = 1_987_654_321
     let said = wordsOfHub(uid: uid)
@@ -50,12 +51,12 @@ final class HomeTests {
     #expect(calibrate.standardError.contains("next: name a folder in STATE_DIRECTORY"), "\(calibrate.standardError)")
   }
 
-  @Test(.enabled(if: geteuid() == 0, "needs root, to act as another user"))
+  @Test(.enabled(if: RootRights.areWanted, "left out by SKIP=root"))
   func `without HOME, the user database gives the home folder`() throws {
+    try RootRights.require()
     let nobody = try #require(getpwnam("nobody")).pointee
     let home = String(cString: nobody.pw_dir)
-    // Debian's value is /nonexistent.
-    guard access(home, F_OK) != 0 else { return }
+    try #require(access(home, F_OK) != 0, "Debian gives this user the home folder /nonexistent, not \(home)")
     let said = wordsOfHub(uid: Int(nobody.pw_uid))
     // There is no home to write to, so nothing is written anywhere.
     #expect(said.contains("\(home)/.local/state/sensorhub/power.json cannot be written"), "\(said)")

@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 
 /// The effects that other users of the same machine can have on a hub and its clients, tested with a second user.
-@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
+@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: RootRights.areWanted, "left out by SKIP=root"))
 final class OtherUsersTests {
   private let temporary = TemporaryFolder("users")
   private var folder: String { temporary.path }
   private let planted = "/tmp/sensorhub-\(OtherUser.victim)"
 
   init() throws {
-    try OtherUser.require()
+    try RootRights.require()
     chmod(temporary.path, 0o755)
   }
 

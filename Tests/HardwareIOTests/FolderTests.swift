@@ -102,9 +102,9 @@ struct FolderTests {
     #expect(missing?.isMissing == true)
   }
 
-  @Test(.enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
+  @Test(.enabled(if: RootRights.areWanted, "left out by SKIP=root"))
   func `files and folders of another user are not trusted`() throws {
-    try OtherUser.require()
+    try RootRights.require()
     let folder = try own()
     try folder.replace("file", with: [1])
     #expect(OtherUser.give("\(folder.path)/file"))

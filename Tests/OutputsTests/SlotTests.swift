@@ -53,9 +53,9 @@ struct SlotTests {
     Poller(stop: -1).wait(for: listener, atMost: .seconds(180)) == .readable
   }
 
-  @Test(.enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
+  @Test(.enabled(if: RootRights.areWanted, "left out by SKIP=root"))
   func `the kernel reports the user at the other end of a socket, with all groups`() throws {
-    try OtherUser.require()
+    try RootRights.require()
     let temporary = TemporaryFolder("peer")
     chmod(temporary.path, 0o755)
     let path = "\(temporary.path)/hub.sock"

@@ -45,9 +45,9 @@ struct PlantedFileTests {
     #expect(isVictimWhole)
   }
 
-  @Test(.enabled(if: OtherUser.isWanted, "left out by SKIP=two-users"))
+  @Test(.enabled(if: RootRights.areWanted, "left out by SKIP=root"))
   func `another user's file is not overwritten, unless the folder belongs to that user too`() throws {
-    try OtherUser.require()
+    try RootRights.require()
     HubProcess.write([UInt8](repeating: 7, count: 10_000), to: "\(folder)/\(name)")
     #expect(OtherUser.give("\(folder)/\(name)"))
     #expect(try store.recycle(name, as: "sensorhub-20260101T000001Z-001.mcap", limit: nil) == nil)

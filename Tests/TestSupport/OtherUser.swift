@@ -2,12 +2,8 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Another user of this machine, for tests of attacks between users.
+/// Another user of this machine, for tests of attacks between users. Only root can act as one (`RootRights`).
 public enum OtherUser {
-  /// Whether to run tests that need a second user. Only `SKIP=two-users` leaves them out; without root they fail.
-  public static let isWanted = !(getenv("SKIP").map { String(cString: $0) } ?? "").split { $0 == " " || $0 == "," }
-    .contains("two-users")
-
   /// User numbers that are in no user database, and that no other test run uses.
   public static let mallory = 1_900_000_000 + UInt32(getpid()) * 2
   public static let victim = mallory + 1
@@ -17,15 +13,6 @@ public enum OtherUser {
   public static func alone() -> UInt32 {
     1_920_000_000 + UInt32(getpid()) * 16 + lastOwn.wrappingAdd(1, ordering: .relaxed).newValue
   }
-
-  public struct LacksRoot: Error, CustomStringConvertible {
-    public var description: String {
-      "a second user needs root: run the tests as root, or leave these out: make test SKIP=two-users"
-    }
-  }
-
-  /// Throws if the tests cannot run a program as another user.
-  public static func require() throws { if geteuid() != 0 { throw LacksRoot() } }
 
   /// Runs a program as another user, without a state folder in its environment.
   ///

@@ -4,7 +4,7 @@ import HardwareIO
 /// Real recordings, which are stored next to the project and are not part of it.
 public enum SharedData {
   /// Whether to run tests that need recordings. Only `SKIP=recordings` leaves them out; without the folder they fail.
-  public static let isWanted = !(environment("SKIP") ?? "").split { $0 == " " || $0 == "," }.contains("recordings")
+  public static let isWanted = !isLeftOut("recordings")
 
   /// The folder, or `nil` if it is absent.
   public static let folder: String? = {
