@@ -75,7 +75,7 @@ test: setup ## Build once, and run lint, the fast tests and the tests that start
 	  'lint||1|formatting, and what a compiler does not see' \
 	  'fetch||1|the programs of others that the tests need' \
 	  'test-programs|build-tests|4|the tests that start programs: the hub, its clients, a browser, Home Assistant' \
-	  'test-fast||0|the tests that start no program, at the same time'
+	  'test-fast|build-tests|0|the tests that start no program, at the same time'
 
 test-rest: setup ## Run what make test leaves to make test-all
 	@.ci/parts 'build-release build-cross build-bench test-bench build-threads build-addresses' \
@@ -87,7 +87,7 @@ test-rest: setup ## Run what make test leaves to make test-all
 	  'test-addon||1|the app for Home Assistant: its configuration, by the facts of its documents' \
 	  'test-apt-repository||1|the apt repository: on both Debians apt installs, updates, and refuses what was changed' \
 	  'test-image-pi||1|the image of a card: what is written, what is refused, and the first start' \
-	  'test-bench||5|power, buses and faults, on a kernel of its own' \
+	  'test-bench|build-bench|5|power, buses and faults, on a kernel of its own' \
 	  'test-threads|build-threads|6|the fast tests that have threads, under the thread sanitizer' \
 	  'test-addresses|build-addresses|4|the fast tests that have pointers, under the address sanitizer' \
 	  'test-soak|build-release|2|how the release executable takes a twentieth of a month'
