@@ -16,6 +16,13 @@ public struct TestRunGuardian: ~Copyable {
     _ = TestRunGuardian(mark: mark).release()
   }()
 
+  /// The mark of this process as a setting, `NAME=value`. A program that gets an environment of its own must set it for
+  /// the programs that it starts.
+  public static var setting: String {
+    ofThisProcess
+    return "\(variable)=" + (getenv(variable).map { String(cString: $0) } ?? "")
+  }
+
   /// The variable of the environment that holds the mark.
   public static let variable = "SENSORHUB_TEST_RUN"
 
