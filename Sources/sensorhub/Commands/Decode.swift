@@ -46,15 +46,15 @@ struct Decode: ParsableCommand {
       throw CommandError(
         .inputOutput, "cannot read '\(file)': \(error)", nextStep: "check that its disk is still connected")
     }
-    let input = file == "-" ? "standard input" : "'\(file)'"
+    let source = file == "-" ? "standard input" : "'\(file)'"
     guard byteCount > 0 else {
       throw CommandError(
-        .data, "\(input) is empty",
+        .data, "\(source) is empty",
         nextStep: "give a file with a receiver's output, or pipe it in: cat FILE | sensorhub decode -")
     }
     guard !decoder.isEmpty else {
       throw CommandError(
-        .data, "\(input) contains no position and no attitude: \(decoder.summary)",
+        .data, "\(source) contains no position and no attitude: \(decoder.summary)",
         nextStep: "give a file with NMEA 0183 (lines such as $GPRMC,… or $GNGGA,…), UBX or CASIC")
     }
     Terminal.standardError(decoder.summary)
