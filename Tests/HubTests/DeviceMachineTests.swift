@@ -148,4 +148,12 @@ struct DeviceMachineTests {
     #expect(machine.idle.expectWake(at: at(500)) == true)
     #expect(machine.reconsidered(at: at(10), learned)?.duration == .seconds(10))
   }
+
+  @Test func `the reason for a rest gives the time to the next wake, which is earlier than the next fix`() {
+    var machine = machine()
+    let schedule = Holder("schedule", purpose: .schedule)
+    _ = machine.idle.expectWake(at: at(524))
+    let idleTimeout = machine.lastLeft(schedule, at: at(0), LearnedIdleTimeout())
+    #expect(idleTimeout == IdleTimeout(.zero, reason: "its next scheduled wake was 524 s away"))
+  }
 }

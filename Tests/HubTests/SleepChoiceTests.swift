@@ -89,7 +89,7 @@ struct SleepChoiceTests {
     }
   }
 
-  @Test func `a sleep mode chosen for a scheduled fix is not ended before that fix`() throws {
+  @Test func `a sleep mode chosen for a scheduled fix is not ended before its wake`() throws {
     // Without its supply the receiver's knowledge stays valid for some hours.
     var (off, backup) = (starts(joules: 0.2), starts(joules: 0.2))
     off.started(after: 21_600, joules: 40, seconds: 300)
@@ -97,6 +97,7 @@ struct SleepChoiceTests {
     let choice = choice(try power(switched), .scheduled(21_600), learnt: [.off: off, .backup: backup])
     #expect(choice.chosen?.sleep == .backup)
     #expect(choice.secondsUntilOff.map { $0 > 21_600 } == true, "\(choice)")
+    #expect(choice.explanation.first?.hasSuffix("the 21600 s until the next scheduled wake") == true, "\(choice)")
   }
 
   @Test func `the expected pause is the mean of earlier pauses that lasted at least as long as this one`() {

@@ -124,14 +124,14 @@ struct DeviceIdleTimeout: Sendable {
     guard let gap = gap(at: now), case let breakEven = grounds.breakEvenSeconds, gap <= breakEven else { return nil }
     return IdleTimeout(
       .nanoseconds(Int64((gap + DeviceIdleTimeout.wakeMargin) * 1e9)),
-      reason: "its next scheduled fix was \(gap.short) s away, and a restart costs as much as \(breakEven.short) s")
+      reason: "its next scheduled wake was \(gap.short) s away, and a restart costs as much as \(breakEven.short) s")
   }
 
   /// The idle timeout after a scheduled fix, for which only the next wake matters.
   private func afterFix(at now: MonotonicInstant) -> IdleTimeout {
     IdleTimeout(
       .zero,
-      reason: gap(at: now).map { "its next scheduled fix was \($0.short) s away" }
+      reason: gap(at: now).map { "its next scheduled wake was \($0.short) s away" }
         ?? "no scheduled fix needs it")
   }
 

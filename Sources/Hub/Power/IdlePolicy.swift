@@ -99,7 +99,7 @@ struct IdlePolicy: Sendable {
     starts: [ReceiverSleep: RestartCosts]
   ) -> ReceiverSleep? {
     let pause = SleepChoice.Pause(
-      untilFix: timeout.gap(at: now), learned, after: usage.awaySince.map { now.seconds(since: $0) })
+      untilWake: timeout.gap(at: now), learned, after: usage.awaySince.map { now.seconds(since: $0) })
     return rest.choose(
       for: pause, of: driver, power, workingMilliwatts: workingMilliwatts(measured), learnt: starts)
   }

@@ -40,7 +40,7 @@ public struct SleepChoice: Equatable, Sendable {
     case unknown
     /// The mean remaining time, in seconds, of earlier pauses that were longer than the present pause is already.
     case learnt(Double)
-    /// The time until the next scheduled fix, seconds.
+    /// The time until the next scheduled wake, seconds.
     case scheduled(Double)
 
     public var seconds: Double? {
@@ -69,7 +69,7 @@ public struct SleepChoice: Equatable, Sendable {
   /// The duration of a rest, in seconds, after which the supply should be switched off. By then the rest has cost as
   /// much energy as switching off would cost: the difference between a start after the supply was off and a start from
   /// the sleep mode. The total is therefore never more than twice the cost of the best choice. The supply is never
-  /// switched off before the next scheduled fix, whose time is known. `nil` if the supply cannot be switched off, or
+  /// switched off before the next scheduled wake, whose time is known. `nil` if the supply cannot be switched off, or
   /// need not be.
   public var secondsUntilOff: Double? {
     guard let chosen, chosen.sleep != .off, chosen.restWatts > 0, let off = ways.first(where: { $0.sleep == .off }),
@@ -88,10 +88,10 @@ public struct SleepChoice: Equatable, Sendable {
 
 extension SleepChoice.Pause {
   /// - Parameters:
-  ///   - gap: the seconds until the next scheduled fix
+  ///   - gap: the seconds until the next scheduled wake
   ///   - learned: the learned gaps between clients
   ///   - away: the seconds since the last client left; `nil` while a client is there, or if the last one was a schedule
-  init(untilFix gap: Double?, _ learned: LearnedIdleTimeout, after away: Double?) {
+  init(untilWake gap: Double?, _ learned: LearnedIdleTimeout, after away: Double?) {
     self =
       gap.map { .scheduled($0) } ?? away.flatMap { learned.expectedPause(after: $0) }.map { .learnt($0) } ?? .unknown
   }
@@ -134,7 +134,7 @@ extension SleepChoice {
       lines.append("chosen sleep mode: \(name), which uses the least energy over the usual pause of \(seconds.short) s")
     case .scheduled(let seconds):
       lines.append(
-        "chosen sleep mode: \(name), which uses the least energy over the \(seconds.short) s until the next scheduled fix"
+        "chosen sleep mode: \(name), which uses the least energy over the \(seconds.short) s until the next scheduled wake"
       )
     }
     let seconds = pause.seconds ?? 0
