@@ -152,6 +152,28 @@ import Testing
       ])
   }
 
+  @Test func `lines about warnings and stuck supplies have the events of these conditions`() {
+    let (notebook, clock) = (Notebook(), ManualClock())
+    let sink = JournalSink(to: notebook)
+    let log = DeviceLog(sink: sink, clock: clock)
+    log.receive(status(.tracking, "it measures"))
+    var warned = status(.tracking, "it measures")
+    warned.warning = "it reports jamming"
+    log.receive(warned)
+    log.receive(status(.tracking, "it measures"))
+    var stuck = status(.asleep, "watch[1] left")
+    stuck.warning = "its supply could not be switched off"
+    stuck.isSupplyStuck = true
+    log.receive(stuck)
+    log.receive(status(.off, "watch[1] left"))
+    log.receive(status(.settling, "watch[2] subscribed"))
+    #expect(sink.flush(within: .seconds(90)))
+    let events = notebook.entries.values.compactMap { entry in
+      entry.fields.first { $0.name == "SENSORHUB_EVENT" }?.value
+    }
+    #expect(events == ["remark", "remark", "supply", "supply", "settling"])
+  }
+
   // MARK: Repeated lines
 
   @Test func `endless transitions are summarised, and a fault is always logged`() async {

@@ -56,40 +56,46 @@ final class DeviceLog: Sendable {
       DeviceLog.write(
         status.warning == nil ? .notice : .warning,
         "\(status.id): \(count) more warnings within \(Text.fixed(DeviceLog.warningWindow.inSeconds, 0)) s, now "
-          + (status.warning ?? "none"), status, to: sink)
+          + (status.warning ?? "none"), status, about: status.isSupplyStuck ? .supply : .warning, to: sink)
     }
   }
 
   func receive(_ status: DeviceStatus) {
     latest.value.withLock { $0 = status }
-    guard let (priority, message, isWarning) = state.withLock({ state in line(status, &state) }),
-      isWarning ? repeatedWarnings.admit() : priority.isFault || repeated.admit()
+    guard let (priority, message, condition) = state.withLock({ state in line(status, &state) }),
+      condition != nil ? repeatedWarnings.admit() : priority.isFault || repeated.admit()
     else { return }
-    DeviceLog.write(priority, message, status, to: sink)
+    DeviceLog.write(priority, message, status, about: condition, to: sink)
   }
 
+  /// - Parameter condition: the warning that begins or ends; `nil` for a change of the power state
   private static func write(
-    _ priority: JournalSink.Priority, _ message: String, _ status: DeviceStatus, to sink: JournalSink
+    _ priority: JournalSink.Priority, _ message: String, _ status: DeviceStatus,
+    about condition: DeviceCondition.Kind? = nil, to sink: JournalSink
   ) {
     sink.write(
       priority, message,
       fields: [
-        .init("SENSORHUB_DEVICE", status.id), .init("SENSORHUB_EVENT", status.power.rawValue),
+        .init("SENSORHUB_DEVICE", status.id),
+        .init("SENSORHUB_EVENT", condition?.rawValue ?? status.power.rawValue),
         .init("SENSORHUB_REASON", status.reason), .init("SENSORHUB_HOLDERS", status.holders.joined(separator: ", ")),
       ])
   }
 
   private func line(
     _ status: DeviceStatus, _ state: inout State
-  ) -> (priority: JournalSink.Priority, message: String, isWarning: Bool)? {
+  ) -> (priority: JournalSink.Priority, message: String, condition: DeviceCondition.Kind?)? {
     let previous = state.previous
     state.previous = status
     defer { if status.power == .tracking { state.trackedWake = status.wakes } }
     if let warning = status.warning, warning != previous?.warning {
-      return (status.isSupplyStuck ? .error : .warning, "\(status.id): \(warning)", true)
+      let isStuck = status.isSupplyStuck
+      return (isStuck ? .error : .warning, "\(status.id): \(warning)", isStuck ? .supply : .warning)
     }
-    if status.warning == nil, let over = previous?.warning { return (.notice, "\(status.id): resolved: \(over)", true) }
-    return transition(status, since: previous, &state).map { ($0.0, $0.1, false) }
+    if status.warning == nil, let previous, let over = previous.warning {
+      return (.notice, "\(status.id): resolved: \(over)", previous.isSupplyStuck ? .supply : .warning)
+    }
+    return transition(status, since: previous, &state).map { ($0.0, $0.1, nil) }
   }
 
   private func transition(
