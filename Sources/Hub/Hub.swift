@@ -135,6 +135,9 @@ public final class Hub: Sendable {
     if isOver.withLock({ $0 }) { shutDown() }
   }
 
+  /// Whether `shutDown` was called. A board that was being exchanged then still reaches the subscribers of `registry`.
+  public var isEnding: Bool { isOver.withLock { $0 } }
+
   /// Powers everything off permanently, even if there are subscribers.
   ///
   /// - Parameter limit: after this time, the supplies of devices that have not stopped are cut, even if the caller has

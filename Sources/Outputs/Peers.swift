@@ -5,7 +5,7 @@ import Publishing
 
 /// A connection to a machine or bus that takes values and does not ask for them.
 protocol PeerLink: Sendable {
-  /// Begins to send, if `init` has not done so.
+  /// Begins to send, if `init` has not done so. A link that has already ended does not begin.
   func start()
   /// Ends the connection. Values that come later are dropped.
   func end()
@@ -29,6 +29,15 @@ struct Peer: Sendable {
   }
 }
 
+/// The peers of the board in service.
+private struct PresentPeers<Settings: Sendable>: Sendable {
+  var settings: Settings?
+  var peers: [Peer] = []
+  /// Whether the output has ended. A reload may still be under way then, and no peer may begin after that, because
+  /// nothing would end it.
+  var isOver = false
+}
+
 extension Hub {
   /// Serves the peers in the board file until the program must end. A reload that does not change their settings keeps
   /// their connections.
@@ -41,24 +50,35 @@ extension Hub {
     as name: String, _ settings: @escaping @Sendable (Board) -> Settings?,
     connect: @escaping @Sendable (Settings) -> [Peer]
   ) async {
-    let present = Guarded<(settings: Settings?, peers: [Peer])>((nil, []))
+    let present = Guarded(PresentPeers<Settings>())
     let boards = registry.subscribe(
       as: Holder(name),
-      receiveValue: { registry in
+      receiveValue: { [self] registry in
+        // A reload at the moment of the hub's end must not open connections for an instant.
+        if isEnding { return }
         let new = settings(registry.board)
-        if present.withLock({ $0.settings == new }) { return }
+        if present.withLock({ $0.isOver || $0.settings == new }) { return }
         // The new subscriptions come before the end of the old ones, so that no device is switched off in between.
         let peers = new.map(connect) ?? []
-        let old = present.withLock { present in
-          defer { present = (new, peers) }
+        let old = present.withLock { present -> [Peer]? in
+          if present.isOver { return nil }
+          defer { (present.settings, present.peers) = (new, peers) }
           return present.peers
+        }
+        guard let old else {
+          for peer in peers { peer.end() }
+          return
         }
         for peer in old { peer.end() }
         for peer in peers { peer.link.start() }
       })
     await untilShutdown()
     boards.cancel()
-    for peer in present.withLock({ $0.peers }) { peer.end() }
+    let last = present.withLock { present in
+      present.isOver = true
+      return present.peers
+    }
+    for peer in last { peer.end() }
   }
 
   /// Passes the fused state on to a peer.
