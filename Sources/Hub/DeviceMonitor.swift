@@ -70,15 +70,24 @@ public final class DeviceMonitor: Sendable {
 
   /// Makes a change under the lock, and delivers the status afterwards if the change affects it.
   private func change(_ change: (inout State, _ now: MonotonicInstant) -> Void) {
-    let mustDeliver = state.withLock { state in
+    if stage(change) { deliver() }
+  }
+
+  /// Makes a change under the lock, and stages the status if the change affects it.
+  ///
+  /// - Returns: whether the caller must call `deliver`
+  private func stage(_ change: (inout State, _ now: MonotonicInstant) -> Void) -> Bool {
+    state.withLock { state in
       let now = clock.now
       state.goOn(until: now)
       change(&state, now)
       state.machine.takeSteps(left: state.budgetLeft)
       return state.machine.update(at: now).map { property.stage($0) } ?? false
     }
-    if mustDeliver { property.deliver() }
   }
+
+  /// Delivers the staged status.
+  func deliver() { property.deliver() }
 
   /// Makes the stored times earlier by the duration of a suspension, so that durations include the suspension.
   private func resume(after slept: Duration) {
@@ -126,7 +135,15 @@ public final class DeviceMonitor: Sendable {
 
   /// Sets a warning for the owner, or ends it with `nil`.
   func setWarning(about subject: DeviceWarnings.Subject, _ text: String?) {
-    change { state, _ in state.machine.status.setWarning(about: subject, text) }
+    if stageWarning(about: subject, text) { deliver() }
+  }
+
+  /// Sets a warning like `setWarning`, under the lock under which the caller has decided it. Otherwise a thread that
+  /// decided earlier could set its warning later.
+  ///
+  /// - Returns: whether the caller must call `deliver` on the same thread after it has released its lock
+  func stageWarning(about subject: DeviceWarnings.Subject, _ text: String?) -> Bool {
+    stage { state, _ in state.machine.status.setWarning(about: subject, text) }
   }
 
   /// Reports whether the battery that the device measures is low.

@@ -64,15 +64,16 @@ final class EnergyMeter: Sendable {
 
   func end() {
     lifetime.end()
-    let hasWarned = state.withLock { state in
+    let mustDeliver = state.withLock { state in
       state.isOver = true
       EnergyMeter.end(&state, devices)
-      defer { state.direction = CurrentDirection() }
-      return state.direction.isReversed
+      let hasWarned = state.direction.isReversed
+      state.direction = CurrentDirection()
+      // A later meter of the same monitor sets its own warning. Without a later meter, nothing else would end the
+      // warning of this meter.
+      return hasWarned && reader.monitor.stageWarning(about: .finding, nil)
     }
-    // A later meter of the same monitor sets its own warning. Without a later meter, nothing else would end the warning
-    // of this meter.
-    if hasWarned { reader.monitor.setWarning(about: .finding, nil) }
+    if mustDeliver { reader.monitor.deliver() }
   }
 
   /// Updates the lease; any device's thread may call it. It works under the lock, so that the last call sees the
@@ -94,9 +95,9 @@ final class EnergyMeter: Sendable {
   private func receive(_ sample: SupplySample) {
     // A negative power is noise or a reverse current, and counts as 0.
     let measured = max(0, 1000 * sample.volts * description.amperes(sample))
-    let isReversed = state.withLock { state -> Bool? in
+    let mustDeliver = state.withLock { state in
       // Without a lease, the last client has left while this measurement was under way.
-      guard state.lease != nil else { return nil }
+      guard state.lease != nil else { return false }
       let stated = devices.reduce(0) { $0 + $1.statedMilliwatts }
       let working = devices.count(where: \.isWorking)
       for device in devices {
@@ -104,12 +105,14 @@ final class EnergyMeter: Sendable {
         let share = stated > 0 ? min(1, device.statedMilliwatts / stated) : device.isWorking ? 1 / Double(working) : 0
         device.measured(milliwatts: measured * share)
       }
-      return isOfBattery ? nil : state.direction.take(sample)
+      guard !isOfBattery, let isReversed = state.direction.take(sample) else { return false }
+      // The warning is staged under the lock. Otherwise `end`, which may run on another thread, could remove it before
+      // this thread sets it, and it would stay.
+      return reader.monitor.stageWarning(
+        about: .finding,
+        isReversed ? "the current flows away from the load: check whether the shunt is reversed" : nil)
     }
-    guard let isReversed else { return }
-    reader.monitor.setWarning(
-      about: .finding,
-      isReversed ? "the current flows away from the load: check whether the shunt is reversed" : nil)
+    if mustDeliver { reader.monitor.deliver() }
   }
 
   private static func end(_ state: inout State, _ devices: [DeviceMonitor]) {
