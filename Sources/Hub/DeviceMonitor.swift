@@ -146,13 +146,14 @@ public final class DeviceMonitor: Sendable {
     stage { state, _ in state.machine.status.setWarning(about: subject, text) }
   }
 
-  /// Reports whether the battery that the device measures is low.
+  /// Reports whether the battery that the device measures is low, under the lock under which the caller has decided it.
   ///
   /// - Parameters:
   ///   - text: the description of the low battery; `nil` if the battery is not low
   ///   - isDecided: whether the state of the battery is known; `false` before the first decision
-  func battery(isLow text: String?, isDecided: Bool) {
-    change { state, _ in
+  /// - Returns: whether the caller must call `deliver` on the same thread after it has released its lock
+  func stageBattery(isLow text: String?, isDecided: Bool) -> Bool {
+    stage { state, _ in
       state.machine.status.setBatteryUndecided(!isDecided)
       state.machine.status.setAlarm(.supply, text)
       state.machine.status.setWarning(about: .supply, text)

@@ -28,4 +28,14 @@ struct StagedWarningTests {
     hub.shutDown()
     await hub.isOff()
   }
+
+  @Test func `a low battery is a warning and an alarm once it is staged`() async throws {
+    let (hub, monitor) = try monitor()
+    if monitor.stageBattery(isLow: "the battery is low", isDecided: true) { monitor.deliver() }
+    #expect(monitor.status.warning == "the battery is low" && monitor.alarms.reported[.supply] == "the battery is low")
+    if monitor.stageBattery(isLow: nil, isDecided: true) { monitor.deliver() }
+    #expect(monitor.status.warning == nil && monitor.alarms.reported[.supply] == nil)
+    hub.shutDown()
+    await hub.isOff()
+  }
 }

@@ -94,28 +94,34 @@ public final class BatteryMonitor: Sendable {
     let settings = registry.board.battery
     let found = settings.flatMap { registry.supplyMonitor($0.monitor) }
     let now = clock.now
-    let (isNew, old) = state.withLock { state -> (Bool, Watch?) in
-      if state.isOver { return (false, nil) }
+    let (isNew, old, staged) = state.withLock { state -> (Bool, Watch?, [DeviceMonitor]) in
+      if state.isOver { return (false, nil, []) }
       let old = state.watch
+      var staged: [DeviceMonitor] = []
+      func stage(_ monitor: DeviceMonitor, isDecided: Bool) {
+        if monitor.stageBattery(isLow: nil, isDecided: isDecided) { staged.append(monitor) }
+      }
       guard let settings, let found else {
         state.watch = nil
-        return (old != nil, old)
+        if let old { stage(old.reader.monitor, isDecided: true) }
+        return (old != nil, old, staged)
       }
-      if let old, old.settings == settings, old.reader === found.reader { return (false, nil) }
+      if let old, old.settings == settings, old.reader === found.reader { return (false, nil, []) }
+      if let old { stage(old.reader.monitor, isDecided: true) }
+      stage(found.reader.monitor, isDecided: false)
       state.lastNumber += 1
       state.watch = Watch(
         settings: settings, description: found.description, reader: found.reader,
         isReal: machine.origin(of: .supplyMonitor(found.description)) == .real,
         policy: BatteryPolicy(settings, at: now), number: state.lastNumber)
       if state.isWokenByAlarm { state.watch?.policy.startIsOver(at: now) }
-      return (true, old)
+      return (true, old, staged)
     }
     guard isNew else { return }
+    for monitor in staged { monitor.deliver() }
     old?.lease?.cancel()
-    old?.reader.monitor.battery(isLow: nil, isDecided: true)
     setLimits()
-    guard let found, settings != nil else { return alarm.cancel() }
-    found.reader.monitor.battery(isLow: nil, isDecided: false)
+    guard found != nil, settings != nil else { return alarm.cancel() }
     measure()
   }
 
@@ -208,25 +214,32 @@ public final class BatteryMonitor: Sendable {
   /// Reports that the board could not be shut down.
   public func shutDownRefused(because reason: String) {
     let now = clock.now
-    let watch = state.withLock { state in
+    let staged = state.withLock { state -> DeviceMonitor? in
       state.watch?.policy.shutDownRefused(at: now)
-      return state.watch
+      guard let watch = state.watch, watch.policy.level == .critical else { return nil }
+      let text = "\(BatteryMonitor.text(watch)): the board stays on: \(reason)"
+      return watch.reader.monitor.stageBattery(isLow: text, isDecided: true) ? watch.reader.monitor : nil
     }
-    guard let watch, watch.policy.level == .critical else { return }
-    watch.reader.monitor.battery(
-      isLow: "\(BatteryMonitor.text(watch)): the board stays on: \(reason)", isDecided: true)
+    staged?.deliver()
   }
 
   /// Changes the policy, and acts on the effects.
   ///
   /// - Returns: whether the monitor must measure
   private func update(_ change: (inout BatteryPolicy) -> [BatteryPolicy.Effect]) -> Bool {
+    let now = clock.now
+    var mustDeliver = false
     let (effects, ended, watch) = state.withLock { state -> ([BatteryPolicy.Effect], Subscription?, Watch?) in
       guard var watch = state.watch else { return ([], nil, nil) }
       let effects = change(&watch.policy)
       var ended: Subscription?
       if case .rest = watch.policy.next { swap(&ended, &watch.lease) }
-      for case .level(_, let volts) in effects { watch.volts = volts }
+      for case .level(let level, let volts) in effects {
+        watch.volts = volts
+        let text = level == .normal ? nil : BatteryMonitor.text(watch, level, at: now)
+        // The report is staged under the lock. Otherwise a thread that decided earlier could report later.
+        if watch.reader.monitor.stageBattery(isLow: text, isDecided: true) { mustDeliver = true }
+      }
       let before = state.watch
       state.watch = watch
       // The stored flag changes here. The effects below need its previous value, so `watch` keeps that value.
@@ -236,6 +249,7 @@ public final class BatteryMonitor: Sendable {
       watch.hasShutDown = before.map { $0.hasShutDown || $0.policy.level == nil } ?? false
       return (effects, ended, watch)
     }
+    if mustDeliver { watch?.reader.monitor.deliver() }
     ended?.cancel()
     guard let watch else { return false }
     for effect in effects { act(on: effect, watch) }
@@ -250,9 +264,6 @@ public final class BatteryMonitor: Sendable {
   private func act(on effect: BatteryPolicy.Effect, _ watch: Watch) {
     switch effect {
     case .level(let level, _):
-      let isLow = level != .normal
-      watch.reader.monitor.battery(
-        isLow: isLow ? BatteryMonitor.text(watch, level, at: clock.now) : nil, isDecided: true)
       setLimits()
       if watch.hasShutDown, level != .critical { events.send(.staysOn(monitor: watch.settings.monitor)) }
     case .shutDown:
