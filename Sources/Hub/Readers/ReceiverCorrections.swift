@@ -50,7 +50,16 @@ public final class ReceiverCorrections: Sendable {
   public func deliver() { noted.deliver() }
 
   /// Warns the receiver's owner that corrections are missing, with the reason; `nil` if there are corrections.
-  public func setWarning(_ text: String?) { state.withLock { $0.monitor }?.setWarning(about: .corrections, text) }
+  public func setWarning(_ text: String?) { if stageWarning(text) { deliverWarning() } }
+
+  /// Sets the warning under the caller's lock, like `MutableProperty.stage`.
+  ///
+  /// - Returns: whether the caller must call `deliverWarning` after it has released the lock
+  public func stageWarning(_ text: String?) -> Bool {
+    state.withLock { $0.monitor }?.stageWarning(about: .corrections, text) ?? false
+  }
+
+  public func deliverWarning() { state.withLock { $0.monitor }?.deliver() }
 
   // MARK: The reader's side
 

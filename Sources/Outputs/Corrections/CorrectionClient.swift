@@ -71,7 +71,7 @@ final class CorrectionClient: Sendable {
     let error = DetachedThread.start("corrections") { [self] in run() }
     guard error != 0 else { return }
     state.withLock { $0.isRunning = false }
-    corrections.setWarning("no corrections from \(caster): cannot start a thread for the connection")
+    warn("no corrections from \(caster): cannot start a thread for the connection")
   }
 
   /// Stops permanently. Work that is still in progress reports nothing more.
@@ -140,7 +140,7 @@ final class CorrectionClient: Sendable {
       status.phase = .waiting
       status.reason = text
     }
-    if !isOver { corrections.setWarning(text) }
+    warn(text)
   }
 
   private func take(_ event: CasterVisit.Event, from current: CasterSettings) {
@@ -168,8 +168,14 @@ final class CorrectionClient: Sendable {
       corrections.queue.put(bytes)
       guard isFirst else { return }
       sink.write(.notice, "\(id): corrections come from \(current)", fields: fields)
-      corrections.setWarning(nil)
+      warn(nil)
     }
+  }
+
+  /// Sets the warning, unless this client has ended. Then its successor sets the warning, or removes it.
+  private func warn(_ text: String?) {
+    let mustDeliver = state.withLock { $0.isOver ? false : corrections.stageWarning(text) }
+    if mustDeliver { corrections.deliverWarning() }
   }
 
   private var isOver: Bool { state.withLock { $0.isOver } }
