@@ -4,8 +4,8 @@ import MonotonicTime
 import Publishing
 
 extension Hub {
-  /// The time for which a receiver's report counts as present.
-  private static let receiverLifetime = Duration.seconds(5)
+  /// The shortest time for which a receiver's report counts as present.
+  private static let shortestReceiverLifetime = Duration.seconds(5)
 
   /// The known state for clients that wake nothing: the last fused state, however old. While the fusion does not run,
   /// this state is from before the last sleep. If a receiver is awake for its sentences or its time, its reports
@@ -24,7 +24,8 @@ extension Hub {
 
   private func stateOfReceiver(at now: MonotonicInstant) -> FusedState? {
     guard !fusionRun.value.isUnderWay, let receiver = receivers.taken, receiver.isAwake,
-      let epoch = receiver.reader.device.source.latest, now - epoch.at <= Hub.receiverLifetime
+      let epoch = receiver.reader.device.source.latest,
+      now - epoch.at <= max(Hub.shortestReceiverLifetime, receiver.description.settings.reportInterval * 1.5)
     else { return nil }
     let at = MonotonicInstant(nanoseconds: epoch.at.nanoseconds - receiver.description.fixLatency.inNanoseconds)
     let source = DeviceSet(receiver.rank)

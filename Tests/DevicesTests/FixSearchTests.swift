@@ -6,12 +6,15 @@ import Testing
 /// The reason why a receiver has no fix, from bytes of real receivers.
 struct FixSearchTests {
   private struct Line: ~Copyable {
-    var search = FixSearch()
+    var search: FixSearch
     private var decoder = ReceiverDecoder()
     private var epochs = 0
     private var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
-    init() { search.opened(at: now) }
+    init(reportInterval: Duration = .seconds(1)) {
+      search = FixSearch(reportInterval: reportInterval)
+      search.opened(at: now)
+    }
 
     /// Feeds the same bytes at the beginning of each second.
     mutating func hear(_ bytes: [UInt8], seconds: Int) {
@@ -87,6 +90,28 @@ struct FixSearchTests {
     line.see([40, 41, 42, 43], seconds: 20)
     line.hear("", seconds: 7)
     #expect(line.finding == .silent(.seconds(7)))
+  }
+
+  @Test func `a receiver that reports every five seconds is not silent between two reports`() {
+    var line = Line(reportInterval: .seconds(5))
+    for _ in 0..<4 {
+      line.see([40, 41, 42, 43], seconds: 1)
+      line.hear("", seconds: 4)
+      #expect(line.finding == .starting || line.finding == .loading(4, strongest: 43))
+    }
+    // A report may be late.
+    line.hear("", seconds: 3)
+    #expect(line.finding == .loading(4, strongest: 43))
+    line.hear("", seconds: 1)
+    #expect(line.finding == .silent(.seconds(8)))
+  }
+
+  @Test func `while the hub listens longer at each speed, it takes longer to suspect that no speed is right`() {
+    var line = Line(reportInterval: .seconds(5))
+    line.hear([0x00, 0x78, 0x80, 0xF8, 0x00, 0x80], seconds: 59)
+    #expect(line.finding == .starting)
+    line.hear([0x00, 0x78, 0x80, 0xF8, 0x00, 0x80], seconds: 1)
+    #expect(line.finding == .noSentences(.seconds(60)))
   }
 
   /// The bytes are from a receiver at 9600 baud heard at 115200, and from a program that prints text.

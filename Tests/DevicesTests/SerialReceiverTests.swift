@@ -149,19 +149,19 @@ struct SerialReceiverTests {
     }
     let sentence = nmeaLine("GPTXT,01,01,02,here")
     say(sentence)
-    #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .heard)
+    #expect(try receiver().listen(at: .b9600, for: SerialReceiver.shortestListeningTime, { _ in }) == .heard)
     // Without checksums it takes two sentences.
     say("$GPGLL,5231.0,N,01322.0,E,120000,A\r\n$GPGLL,5231.0,N,01322.0,E,120001,A\r\n")
-    #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .heard)
+    #expect(try receiver().listen(at: .b9600, for: SerialReceiver.shortestListeningTime, { _ in }) == .heard)
     // The search also finds a receiver that was already read.
     say(sentence)
     let reader = receiver()
     #expect(try reader.run(until: { reader.frameCount == 1 }, receive: { _ in }))
     // The search does not wait for a silent receiver.
-    #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .nothing)
+    #expect(try receiver().listen(at: .b9600, for: SerialReceiver.shortestListeningTime, { _ in }) == .nothing)
     #expect(throws: HardwareError.self) { try receiver().run(receive: { _ in }) }
     stop.set()
-    #expect(try receiver().listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .stopped)
+    #expect(try receiver().listen(at: .b9600, for: SerialReceiver.shortestListeningTime, { _ in }) == .stopped)
   }
 
   /// A line on which bytes arrive forever.
@@ -260,19 +260,76 @@ struct SerialReceiverTests {
     #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
   }
 
+  /// A receiver at 9600 baud that sends one sentence every five seconds. At any other speed its bytes are noise.
+  private final class RareReporter: SerialPort {
+    let name = "rare"
+    let fileDescriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC)
+    private let speed = Guarded(BaudRate.b9600)
+    private let clock: ManualClock
+    private let next: Guarded<MonotonicInstant>
+
+    init(_ clock: ManualClock, first: Duration) {
+      self.clock = clock
+      next = Guarded(clock.now + first)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+      let isDue = next.withLock { next in
+        guard clock.now >= next else { return false }
+        next = next + .seconds(5)
+        return true
+      }
+      guard isDue else { return 0 }
+      let isRight = speed.withLock { $0 } == .b9600
+      let text = isRight ? Array(nmeaLine("GPTXT,01,01,02,ready").utf8) : [0x95, 0x24, 0x0a, 0xf1]
+      buffer.copyBytes(from: text)
+      return text.count
+    }
+    func write(_ bytes: [UInt8]) {}
+    func writeNow(_ bytes: ArraySlice<UInt8>) -> Int { bytes.count }
+    var unsentCount: Int { 0 }
+    func setSpeed(_ speed: BaudRate) { self.speed.withLock { $0 = speed } }
+    func close() {}
+
+    deinit { Glibc.close(fileDescriptor) }
+  }
+
+  @Test(arguments: [0, 1, 2, 3, 4]) func `a receiver that reports every five seconds is found in one round`(
+    _ first: Int
+  ) throws {
+    let stop = StopSignal()
+    let clock = HurryingClock()
+    let port = RareReporter(clock.clock, first: .seconds(first))
+    let receiver = SerialReceiver(
+      port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock, reportInterval: .seconds(5))
+    #expect(try receiver.findSpeed(nil, rounds: 1, receive: { _ in }) == .b9600)
+  }
+
+  @Test func `a receiver that reports each second is given the usual time at each speed`() throws {
+    func listeningTime(_ rateHz: Double?) -> Duration {
+      var settings = ReceiverSettings()
+      settings.rateHz = rateHz
+      return SerialReceiver(
+        port: NoisyPort(), poller: Poller(stop: -1), reportInterval: settings.reportInterval
+      ).listeningTime
+    }
+    #expect([nil, 1, 5, 25].map(listeningTime) == Array(repeating: SerialReceiver.shortestListeningTime, count: 4))
+    #expect(listeningTime(0.5) == .seconds(3) && listeningTime(0.2) == .milliseconds(7500))
+  }
+
   @Test func `noise at a wrong speed does not count as a receiver, even if the receiver was found before`() throws {
     let stop = StopSignal()
     let clock = HurryingClock()
     let port = SlowStarter(clock, silentFor: .zero)
     let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
-    #expect(try receiver.listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .heard)
-    #expect(try receiver.listen(at: .b38400, for: SerialReceiver.listeningTime, { _ in }) == .nothing)
-    #expect(try receiver.listen(at: .b9600, for: SerialReceiver.listeningTime, { _ in }) == .heard)
+    #expect(try receiver.listen(at: .b9600, for: SerialReceiver.shortestListeningTime, { _ in }) == .heard)
+    #expect(try receiver.listen(at: .b38400, for: SerialReceiver.shortestListeningTime, { _ in }) == .nothing)
+    #expect(try receiver.listen(at: .b9600, for: SerialReceiver.shortestListeningTime, { _ in }) == .heard)
   }
 
   /// A clock that advances with each read, so that nothing waits.
   private final class HurryingClock: MonotonicTimeSource {
-    private let clock = ManualClock()
+    let clock = ManualClock()
 
     var now: MonotonicInstant {
       clock.advance(by: .milliseconds(600))

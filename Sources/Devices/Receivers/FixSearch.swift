@@ -16,7 +16,7 @@ public struct FixSearch: Equatable, Sendable {
     case silent(Duration)
     /// For this time, bytes have arrived, but no sentence or message.
     case noSentences(Duration)
-    /// Sentences or messages arrive, but none has listed satellites for `listLifetime`.
+    /// Sentences or messages arrive, but none has listed satellites recently.
     case noList
     /// No satellite is received.
     case noSatellites
@@ -28,18 +28,17 @@ public struct FixSearch: Equatable, Sendable {
     case loading(Int, strongest: Int)
   }
 
-  /// The time without bytes after which the line is silent. At the lowest rate, a receiver reports once in five
-  /// seconds.
-  static let silenceLimit = Duration.seconds(5)
+  /// The shortest time without bytes after which the line is silent.
+  static let shortestSilenceLimit = Duration.seconds(5)
   /// The noise limit if the hub listens at a single speed: after this time, bytes without a sentence count as noise.
   static let noiseLimit = Duration.seconds(5)
-  /// The noise limit while the hub tries all usual speeds. One round takes longer, but this time is enough to suspect
-  /// that no speed is right.
-  static let searchNoiseLimit = Duration.seconds(12)
-  /// The time for which a list of satellites is valid.
-  static let listLifetime = Duration.seconds(12)
-  /// The time that a receiver may take before it lists satellites.
-  static let listPatience = Duration.seconds(5)
+  /// The noise limit, in times that the hub listens at one speed, while the hub tries all usual speeds. One round takes
+  /// longer, but this time is enough to suspect that no speed is right.
+  static let searchNoiseLimit = 8
+  /// The shortest time for which a list of satellites is valid.
+  static let shortestListLifetime = Duration.seconds(12)
+  /// The shortest time that a receiver may take before it lists satellites.
+  static let shortestListPatience = Duration.seconds(5)
   /// Noise is reported only if at least this number of bytes has arrived. Fewer bytes may come from interference on a
   /// line to which nothing is connected.
   static let leastNoise = 16
@@ -65,8 +64,14 @@ public struct FixSearch: Equatable, Sendable {
   /// The counts of the present run of the reader.
   private var counters = ReceiverDecoder.Counters()
   private var sky: Sky?
+  /// The time between two reports of the receiver, at least a second.
+  private let reportInterval: Duration
 
-  public init() {}
+  /// - Parameter reportInterval: the time between two reports of the receiver, at least a second
+  public init(reportInterval: Duration = .seconds(1)) { self.reportInterval = reportInterval }
+
+  /// A limit that allows for one and a half intervals, because a report may be late.
+  private func limit(atLeast shortest: Duration) -> Duration { max(shortest, reportInterval * 1.5) }
 
   /// Records that the line is open. If the reader opens the line again, the earlier findings remain.
   public mutating func opened(at now: MonotonicInstant) {
@@ -109,12 +114,17 @@ public struct FixSearch: Equatable, Sendable {
   public func finding(at now: MonotonicInstant, isSpeedFixed: Bool) -> Finding? {
     guard let openedAt else { return nil }
     let silence = now - max(openedAt, lastByteAt ?? openedAt)
-    if silence >= FixSearch.silenceLimit { return .silent(silence) }
+    if silence >= limit(atLeast: FixSearch.shortestSilenceLimit) { return .silent(silence) }
     let nonsense = now - max(openedAt, lastFrameAt ?? openedAt)
-    let noiseLimit = isSpeedFixed ? FixSearch.noiseLimit : FixSearch.searchNoiseLimit
+    let noiseLimit =
+      isSpeedFixed
+      ? FixSearch.noiseLimit
+      : limit(atLeast: SerialReceiver.shortestListeningTime) * FixSearch.searchNoiseLimit
     if nonsense >= noiseLimit, noise >= FixSearch.leastNoise { return .noSentences(nonsense) }
-    guard let firstFrameAt, now - firstFrameAt >= FixSearch.listPatience else { return .starting }
-    guard let sky, now - sky.at <= FixSearch.listLifetime else { return .noList }
+    guard let firstFrameAt, now - firstFrameAt >= limit(atLeast: FixSearch.shortestListPatience) else {
+      return .starting
+    }
+    guard let sky, now - sky.at <= max(FixSearch.shortestListLifetime, reportInterval * 3) else { return .noList }
     if sky.heard == 0 { return .noSatellites }
     if sky.heard < FixSearch.leastSatellites { return .fewSatellites(sky.heard, strongest: sky.strongest) }
     if sky.strong < FixSearch.leastSatellites { return .weakSignals(sky.heard, strongest: sky.strongest) }

@@ -6,11 +6,15 @@ import NMEA
 /// motion while the receiver repeats one position.
 public final class ReceiverHealth: Sendable {
   /// The time after which a doubt ends by itself, because its source may never withdraw it.
-  private static let lifetime = Duration.seconds(5)
+  private static let shortestLifetime = Duration.seconds(5)
 
+  private let lifetime: Duration
   private let contradictedAt = Guarded<MonotonicInstant?>(nil)
 
-  public init() {}
+  /// - Parameter reportInterval: the time between two reports of the receiver. The source renews its doubt at each one
+  public init(reportInterval: Duration = .seconds(1)) {
+    lifetime = max(ReceiverHealth.shortestLifetime, reportInterval * 1.5)
+  }
 
   /// Records whether another source contradicts the position at an instant.
   public func note(_ isContradicted: Bool, at instant: MonotonicInstant) {
@@ -18,7 +22,7 @@ public final class ReceiverHealth: Sendable {
   }
 
   func isContradicted(at now: MonotonicInstant) -> Bool {
-    contradictedAt.withLock { $0.map { now - $0 < ReceiverHealth.lifetime } ?? false }
+    contradictedAt.withLock { $0.map { now - $0 < lifetime } ?? false }
   }
 
   /// Forgets the doubt, because the receiver restarts.

@@ -77,6 +77,10 @@ public struct ReceiverSettings: Equatable, Sendable {
     return isSet.filter(\.1).map(\.0)
   }
 
+  /// The longest usual time between two reports of the receiver. It is a second, unless `rateHz` is lower: the receiver
+  /// may have another rate until it is configured.
+  public var reportInterval: Duration { .seconds(max(1, 1 / (rateHz ?? 1))) }
+
   /// The interval of epochs in milliseconds.
   var milliseconds: UInt16? { rateHz.map { UInt16(clamping: Int((1000 / $0).rounded())) } }
 }

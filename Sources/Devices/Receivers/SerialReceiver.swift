@@ -9,8 +9,9 @@ public final class SerialReceiver {
   static let usualSpeeds: [BaudRate] = [
     .b9600, .b38400, .b115200, .b4800, .b57600, .b19200, .b230400, .b460800, .b921600,
   ]
-  /// How long to listen at one speed. Unless it is configured otherwise, a receiver reports at least once a second.
-  static let listeningTime = Duration.milliseconds(1500)
+  /// How long to listen at one speed for a receiver that reports at least once a second, as receivers do unless they
+  /// are configured otherwise.
+  static let shortestListeningTime = Duration.milliseconds(1500)
   /// The maximum time between two reports of the counts.
   private static let longestWait = Duration.seconds(10)
   /// The maximum time to send the bytes that a client of the bridge has left, in addition to the time that the line
@@ -20,7 +21,7 @@ public final class SerialReceiver {
   private static let actingTime = Duration.milliseconds(300)
   /// The time for a second sentence. If a receiver sends no checksums, only a second sentence distinguishes it from
   /// noise, and the sentences may be a second apart.
-  private static let secondSentenceLimit = Duration.seconds(3)
+  private static let shortestSecondSentenceLimit = Duration.seconds(3)
 
   let port: any SerialPort
   /// The poller of the port. During an orderly end, a poller that ignores requests to stop.
@@ -39,6 +40,10 @@ public final class SerialReceiver {
   private var speed = BaudRate.b9600
   /// The time without meaningful bytes after which reading fails.
   private let silenceLimit: Duration
+  /// How long to listen at one speed for the reports of this receiver.
+  let listeningTime: Duration
+  /// The time for a second sentence of this receiver.
+  private let secondSentenceLimit: Duration
   /// Whether only one speed is tried.
   private var isSpeedFixed = false
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
@@ -63,12 +68,13 @@ public final class SerialReceiver {
   ///   - forwardRaw: called at each read; returns the function that gets every byte as received, before it is decoded
   ///   - corrections: the corrections to write to the receiver while its epochs are read
   ///   - bridge: the clients' way to the receiver
+  ///   - reportInterval: the time between two reports of the receiver, at least a second
   public init(
     port: any SerialPort, poller: Poller, clock: any MonotonicTimeSource = MonotonicClock(),
     report: @escaping (ReceiverDecoder.Counters) -> Void = { _ in },
     forward: @escaping () -> ((ReceivedBytes) -> Void)? = { nil },
     forwardRaw: @escaping () -> (([UInt8]) -> Void)? = { nil }, corrections: CorrectionQueue? = nil,
-    bridge: ReceiverBridge? = nil
+    bridge: ReceiverBridge? = nil, reportInterval: Duration = .seconds(1)
   ) {
     self.corrections = corrections
     self.bridge = bridge
@@ -77,6 +83,8 @@ public final class SerialReceiver {
     self.forward = forward
     self.port = port
     silenceLimit = port.longestSilence
+    listeningTime = max(SerialReceiver.shortestListeningTime, reportInterval * 1.5)
+    secondSentenceLimit = max(SerialReceiver.shortestSecondSentenceLimit, reportInterval * 1.5)
     self.poller = poller
     self.clock = clock
   }
@@ -105,7 +113,7 @@ public final class SerialReceiver {
     }
     for _ in 0..<rounds {
       for candidate in SerialReceiver.usualSpeeds {
-        switch try listen(at: candidate, for: SerialReceiver.listeningTime, receive) {
+        switch try listen(at: candidate, for: listeningTime, receive) {
         case .heard: return candidate
         case .stopped: return nil
         case .nothing: break
@@ -154,7 +162,7 @@ public final class SerialReceiver {
         let hasChecksum = decoder.expectsChecksums && decoder.counters.sentences > sentences
         if hasChecksum || decoder.knownCount > first { return .heard }
         if decoder.knownCount > before {
-          deadline = max(deadline, clock.now + SerialReceiver.secondSentenceLimit)
+          deadline = max(deadline, clock.now + secondSentenceLimit)
           isLast = false
         }
       }

@@ -19,6 +19,10 @@ public final class DeviceHealth: Sendable {
     var port: String
     /// Whether the board file gives the only speed at which the hub listens.
     var isSpeedFixed: Bool
+    /// The time between two reports of the receiver, at least a second.
+    var reportInterval: Duration
+
+    var newSearch: FixSearch { FixSearch(reportInterval: reportInterval) }
   }
 
   private struct State {
@@ -49,9 +53,12 @@ public final class DeviceHealth: Sendable {
 
   /// Records that the device is a receiver, and the port of its line.
   ///
-  /// - Parameter isSpeedFixed: whether the board file gives the only speed at which the hub listens
-  func listens(on port: String, isSpeedFixed: Bool) {
-    state.withLock { $0.search = (FixSearch(), Line(port: port, isSpeedFixed: isSpeedFixed)) }
+  /// - Parameters:
+  ///   - isSpeedFixed: whether the board file gives the only speed at which the hub listens
+  ///   - reportInterval: the time between two reports of the receiver, at least a second
+  func listens(on port: String, isSpeedFixed: Bool, reportInterval: Duration = .seconds(1)) {
+    let line = Line(port: port, isSpeedFixed: isSpeedFixed, reportInterval: reportInterval)
+    state.withLock { $0.search = (line.newSearch, line) }
   }
 
   /// Records whether the device is simulated, live or in a recording.
@@ -95,7 +102,7 @@ public final class DeviceHealth: Sendable {
     state.withLock { state in
       state.wantedSince = nil
       state.failure = nil
-      if let line = state.search?.line { state.search = (FixSearch(), line) }
+      if let line = state.search?.line { state.search = (line.newSearch, line) }
     }
   }
 
@@ -128,7 +135,7 @@ public final class DeviceHealth: Sendable {
       state.isOpen = false
       guard state.failure == nil else { return }
       state.wantedSince = nil
-      if let line = state.search?.line { state.search = (FixSearch(), line) }
+      if let line = state.search?.line { state.search = (line.newSearch, line) }
     }
   }
 

@@ -15,7 +15,7 @@ public final class ReceiverReader: Sendable {
   public let corrections: ReceiverCorrections
   /// The fusion's doubt about the receiver's position, while the receiver repeats one position although the inertial
   /// sensors measure motion.
-  let receiverHealth = ReceiverHealth()
+  let receiverHealth: ReceiverHealth
   /// The counts of the output in all runs.
   let counters: Property<ReceiverDecoder.Counters>
   private let outputSubject: OutputSubject<ReceivedBytes>
@@ -57,6 +57,8 @@ public final class ReceiverReader: Sendable {
     self.rawSubject = rawSubject
     let identification = ReceiverIdentification()
     identity = identification.present
+    let receiverHealth = ReceiverHealth(reportInterval: description.settings.reportInterval)
+    self.receiverHealth = receiverHealth
     let corrections = ReceiverCorrections()
     self.corrections = corrections
     let bridge = ReceiverBridge(with: corrections.queue, clock: machine.clock)
@@ -65,7 +67,7 @@ public final class ReceiverReader: Sendable {
     speed = foundSpeed.readOnly
     let (hardware, clock) = (machine.hardware, machine.clock)
     let configuration = description.configuration
-    let (memory, receiverHealth) = (ReceiverMemory(), receiverHealth)
+    let memory = ReceiverMemory()
     let keeping = KnowledgeKeeping(of: description.id, on: machine)
     device = DeviceReader(
       description.id, .receiver, title: "GPS on \(description.port)", power: description.power, replaysLatest: true,
@@ -102,7 +104,7 @@ public final class ReceiverReader: Sendable {
       let receiver = SerialReceiver(
         port: port, poller: scope.poller, clock: clock, report: { host.look($0) },
         forward: { outputSubject.forward() }, forwardRaw: { rawSubject.forward() }, corrections: corrections.queue,
-        bridge: bridge)
+        bridge: bridge, reportInterval: description.settings.reportInterval)
       let session = ReceiverSession(
         configuration, memory, receiver, suppliedSince: suppliedSince, receiverHealth: receiverHealth,
         keeping: keeping, delegate: host)
@@ -129,7 +131,8 @@ public final class ReceiverReader: Sendable {
     }
     // A driver that takes commands tries other speeds too.
     device.monitor.health.listens(
-      on: description.port, isSpeedFixed: description.speed != nil && !configuration.driver.takesCommands)
+      on: description.port, isSpeedFixed: description.speed != nil && !configuration.driver.takesCommands,
+      reportInterval: description.settings.reportInterval)
     device.monitor.health.isSimulated(hardware.isSimulated(description.port))
     device.monitor.count { counted.present.list }
   }

@@ -29,8 +29,8 @@ struct ReceiverFinder {
   private func carryOut(_ plan: ReceiverSearchPlan) throws(HardwareError) -> BaudRate? {
     for attempt in plan.attempts {
       for speed in attempt.speeds {
-        let heard = try receiver.listen(
-          at: speed, for: SerialReceiver.listeningTime, saying: attempt.wakingBytes, receive)
+        let time = attempt.isQuestion ? SerialReceiver.shortestListeningTime : receiver.listeningTime
+        let heard = try receiver.listen(at: speed, for: time, saying: attempt.wakingBytes, receive)
         switch heard {
         case .heard: return speed
         case .stopped: return nil
@@ -63,7 +63,7 @@ struct ReceiverFinder {
     let likely = ReceiverSearchPlan.likelySpeeds(configuration, known, asleep: known.asleep)
     for speed in likely.isEmpty ? Array(SerialReceiver.usualSpeeds.prefix(2)) : likely {
       guard case let left = deadline - receiver.clock.now, left > .zero else { break }
-      if try receiver.listen(at: speed, for: min(SerialReceiver.listeningTime, left), receive) == .heard {
+      if try receiver.listen(at: speed, for: min(receiver.listeningTime, left), receive) == .heard {
         return channel(at: speed)
       }
     }

@@ -9,6 +9,8 @@ struct ReceiverSearchPlan: Equatable, Sendable {
     var speeds: [BaudRate]
     /// The bytes to send first at each speed, in case the receiver is asleep.
     var wakingBytes: [UInt8] = []
+    /// Whether the receiver answers these bytes at once, so that there is no need to wait for its next report.
+    var isQuestion = false
   }
 
   /// The step that follows if no attempt has heard the receiver.
@@ -67,7 +69,7 @@ struct ReceiverSearchPlan: Equatable, Sendable {
   ) -> [Attempt] {
     guard (known.receiver?.driver ?? configuration.driver) == .unicore else { return [] }
     let speeds = [(likely + SerialReceiver.usualSpeeds).unique, likely]
-    return speeds.map { Attempt(speeds: $0, wakingBytes: UnicoreReceiver.question) }
+    return speeds.map { Attempt(speeds: $0, wakingBytes: UnicoreReceiver.question, isQuestion: true) }
   }
 
   /// The speeds to try first.

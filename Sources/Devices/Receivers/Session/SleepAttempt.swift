@@ -21,7 +21,9 @@ public struct SleepAttempt {
       // At a wrong speed, the bytes of a receiver arrive as noise. If there was no noise, no receiver sends at the
       // other speeds.
       if !expected.contains(speed), receiver.byteCount < SleepAttempt.leastNoise { return }
-      guard try receiver.listen(at: speed, for: SerialReceiver.listeningTime, { _ in }) == .heard else { continue }
+      guard try receiver.listen(at: speed, for: SerialReceiver.shortestListeningTime, { _ in }) == .heard else {
+        continue
+      }
       return try putToSleep(CommandChannel(receiver, speed: speed, receive: { _ in }))
     }
     if receiver.byteCount >= SleepAttempt.leastNoise {
