@@ -183,9 +183,34 @@ static int went_away(sd_bus_message *message, void *userdata, sd_bus_error *unus
   return 0;
 }
 
+// Reads the capabilities of a modem from its interfaces and their properties, a{sa{sv}}. They are 0 if it has no
+// receiver.
+static int read_capabilities(sd_bus_message *reply, uint32_t *able) {
+  const char *interface, *name;
+  *able = 0;
+  int result = sd_bus_message_enter_container(reply, SD_BUS_TYPE_ARRAY, "{sa{sv}}");
+  while (result >= 0 && (result = sd_bus_message_enter_container(reply, SD_BUS_TYPE_DICT_ENTRY, "sa{sv}")) > 0) {
+    result = sd_bus_message_read(reply, "s", &interface);
+    if (result >= 0 && strcmp(interface, location)) {
+      result = sd_bus_message_skip(reply, "a{sv}");
+    } else if (result >= 0) {
+      result = sd_bus_message_enter_container(reply, SD_BUS_TYPE_ARRAY, "{sv}");
+      while (result >= 0 && (result = sd_bus_message_enter_container(reply, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
+        result = sd_bus_message_read(reply, "s", &name);
+        if (result >= 0 && strcmp(name, "Capabilities")) result = sd_bus_message_skip(reply, "v");
+        else if (result >= 0) result = sd_bus_message_read(reply, "v", "u", able);
+        if (result >= 0) result = sd_bus_message_exit_container(reply);
+      }
+      if (result >= 0) result = sd_bus_message_exit_container(reply);
+    }
+    if (result >= 0) result = sd_bus_message_exit_container(reply);
+  }
+  return result < 0 ? result : sd_bus_message_exit_container(reply);
+}
+
 // Finds the path of the modem with this number, or of the first modem that can give sentences if the number is
-// negative.
-static int find(csystemd_modem *modem, int number, sd_bus_error *error) {
+// negative, and its capabilities. The list of modems contains them, so a modem that does not answer delays nothing.
+static int find(csystemd_modem *modem, int number, uint32_t *able, sd_bus_error *error) {
   sd_bus_message *call = NULL, *reply = NULL;
   int result = sd_bus_message_new_method_call(
     modem->bus, &call, destination, root, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
@@ -202,16 +227,10 @@ static int find(csystemd_modem *modem, int number, sd_bus_error *error) {
          && (result = sd_bus_message_enter_container(reply, SD_BUS_TYPE_DICT_ENTRY, "oa{sa{sv}}")) > 0) {
     const char *path;
     result = sd_bus_message_read(reply, "o", &path);
-    if (result >= 0) result = sd_bus_message_skip(reply, "a{sa{sv}}");
+    if (result >= 0) result = read_capabilities(reply, able);
     if (result >= 0) result = sd_bus_message_exit_container(reply);
     const char *digits = result >= 0 ? strrchr(path, '/') : NULL;
-    if (!digits || (number >= 0 && atoi(digits + 1) != number)) continue;
-    uint32_t able = 0;
-    if (number < 0
-        && (sd_bus_get_property_trivial(modem->bus, destination, path, location, "Capabilities", NULL, 'u', &able) < 0
-            || !(able & source_gps_nmea))) {
-      continue;
-    }
+    if (!digits || (number < 0 ? !(*able & source_gps_nmea) : atoi(digits + 1) != number)) continue;
     modem->path = strdup(path);
     if (!modem->path) result = -ENOMEM;
   }
@@ -267,8 +286,7 @@ static int look_up(csystemd_modem *modem, int number, uint32_t *enabled, sd_bus_
   int result = sd_bus_open_system(&modem->bus);
   if (result == -ENOENT || result == -ECONNREFUSED) return -ENOTCONN;
   if (result >= 0) result = sd_bus_set_method_call_timeout(modem->bus, call_limit_us);
-  if (result >= 0) result = find(modem, number, error);
-  if (result >= 0) result = get(modem, "Capabilities", 'u', &able, error);
+  if (result >= 0) result = find(modem, number, &able, error);
   if (result >= 0 && !(able & source_gps_nmea)) result = -EOPNOTSUPP;
   if (result >= 0) result = get(modem, "Enabled", 'u', enabled, error);
   if (result >= 0) result = get(modem, "SignalsLocation", 'b', &modem->had_signals, error);

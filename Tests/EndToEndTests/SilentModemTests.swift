@@ -18,10 +18,12 @@ import Testing
 
   /// Starts a program that has ModemManager's name and leaves calls without an answer.
   ///
-  /// - Parameter modemCount: how many modems the program lists; 0 if it does not even answer the request for the list
-  private func silentManager(modemCount: Int) -> Program {
+  /// - Parameters:
+  ///   - modemCount: how many modems the program lists; 0 if it does not even answer the request for the list
+  ///   - options: "late" for modems with a receiver, and answers to questions after eight seconds
+  private func silentManager(modemCount: Int, _ options: String...) -> Program {
     let program = Program(
-      [SharedData.packageFolder + "/Tests/EndToEndTests/silent-modemmanager.py", "\(modemCount)"],
+      [SharedData.packageFolder + "/Tests/EndToEndTests/silent-modemmanager.py", "\(modemCount)"] + options,
       path: "/usr/bin/python3", environment: environment)
     #expect(program.prints("ready"), "\(program.standardError)")
     return program
@@ -67,9 +69,21 @@ import Testing
     stop(bus)
   }
 
-  @Test func `a reader that waits for ModemManager for too long counts as hanging, and other devices go on`() {
-    // The hub asks each modem for its capabilities, and waits ten seconds for each answer.
+  @Test func `the hub finds out at once that modems have no receiver, even if they do not answer`() {
     let modems = silentManager(modemCount: 5)
+    let hub = hub()
+    let watch = hub.watch()
+    #expect(hub.logs("lte: failed: there is no modem with a receiver at modem://"), "\(hub.devicesNow["lte"])")
+    #expect(!modems.standardOutput.contains("Get\n"), "\(modems.standardOutput)")
+    stop(watch)
+    #expect(hub.stop() == 0)
+    stop(modems)
+    stop(bus)
+  }
+
+  @Test func `a reader that waits for ModemManager for too long counts as hanging, and other devices go on`() {
+    // The hub waits up to ten seconds for each of its questions, one after the other.
+    let modems = silentManager(modemCount: 1, "late")
     let hub = hub()
     let watch = hub.watch()
     #expect(modems.prints("Get"), "\(modems.standardError)")
