@@ -47,7 +47,7 @@ struct csystemd_modem {
 
 // Reserves a modem for this hub among the hubs of the machine, by binding a socket to a name made of the identity of
 // the bus and the modem's path. The kernel releases the name however the hub ends. A program of any user can bind the
-// name, and so keep a hub from switching off a receiver that was left on. `csystemd_modem_make_safe` reports that.
+// name, and so keep hubs from using the receiver, and from switching off one that was left on. Both are reported.
 //
 // Returns a socket, or a negative errno.
 static int claim(sd_bus *bus, const char *path) {
@@ -306,6 +306,8 @@ static int start(csystemd_modem *modem, int number, sd_bus_error *error) {
   uint32_t enabled = 0;
   char match[256];
   int result = look_up(modem, number, &enabled, error);
+  // Of two hubs, the first one would switch the receiver off while the second one still needs it.
+  if (result >= 0 && modem->claim == -EADDRINUSE) result = -EBUSY;
   if (result > 0) enabled &= ~(uint32_t)source_gps_nmea;
   if (result >= 0) {
     result = sd_bus_match_signal(

@@ -82,6 +82,23 @@ import Testing
     stop(modems)
   }
 
+  @Test func `a second hub does not use a receiver that the first one uses, and gets it afterwards`() {
+    let modems = modemManager()
+    let (first, second) = (hub(), hub())
+    let early = first.watch()
+    #expect(early.prints("\"source\":\"lte\""))
+    let late = second.watch()
+    #expect(eventually { second.devicesNow["lte"].reason.contains("is in use") }, "\(second.devicesNow)")
+    let (on, off) = ("refresh 0\nsetup 5 True\nenabled 5\n", "setup 1 False\nenabled 1\nrefresh 30\n")
+    #expect(modems.standardOutput == "ready\n" + on, "\(modems.standardOutput)")
+    stop(early)
+    #expect(late.prints("\"source\":\"lte\""), "\(second.devicesNow) \(modems.standardOutput)")
+    stop(late)
+    #expect(eventually { modems.standardOutput == "ready\n" + on + off + on + off }, "\(modems.standardOutput)")
+    #expect(first.stop() == 0 && second.stop() == 0)
+    stop(modems)
+  }
+
   @Test func `a client has the receiver even if a slow modem still switches it off for the start of the hub`() {
     let modems = modemManager("slow")
     let first = hub()

@@ -68,13 +68,12 @@ typedef struct csystemd_modem csystemd_modem;
 /// answers, at most 10 s for each.
 ///
 /// Returns 0, or a negative errno with ModemManager's words in `problem`: -ENOTCONN without a system bus, -ESRCH if
-/// ModemManager does not run, -ENODEV if there is no such modem, -EOPNOTSUPP if it has no receiver, and -EACCES if the
-/// hub's user may not use it.
+/// ModemManager does not run, -ENODEV if there is no such modem, -EOPNOTSUPP if it has no receiver, -EACCES if the hub's
+/// user may not use it, and -EBUSY if another program, such as another hub, has reserved the modem.
 int csystemd_modem_open(csystemd_modem **modem, int number, char *problem, size_t size);
 
 /// Switches the receiver of a modem off if a hub that was killed has left it on, and neither another hub nor another
-/// program uses it. Waits for the answers. Returns the same values as `csystemd_modem_open`, and -EBUSY if another
-/// program, such as another hub, has reserved the modem.
+/// program uses it. Waits for the answers. Returns the same values as `csystemd_modem_open`.
 int csystemd_modem_make_safe(int number, char *problem, size_t size);
 
 /// Returns the descriptor of the connection, which is readable when something arrives.
