@@ -153,7 +153,10 @@ final class HTTPServing: Sendable {
       self?.review()
       self?.report(socket)
     }
-    let task = Task(executorPreference: EventLoopTasks(group.next())) { [weak self, name] in
+    // The task is detached, so that it does not learn of the hub's graceful shutdown. The library would then stop the
+    // server in a new task on Dispatch's threads, which complain in the journal if they cannot set their priority.
+    // `end` stops the server instead.
+    let task = Task.detached(executorPreference: EventLoopTasks(group.next())) { [weak self, name] in
       do {
         try await server.run()
       } catch {
