@@ -46,7 +46,7 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     var run: RunState?
     var timer: ScheduledAction?
     var failure: String?
-    /// The failure for which the present run was declared hung.
+    /// The failure for which the present run was declared hung or interrupted.
     var hang: Failure?
   }
 
@@ -413,7 +413,10 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       guard state.run === run else { return .nothing }
       let effect = change(&state.machine)
       guard effect != .nothing else { return .nothing }
-      if state.machine.state == .stuck { (state.failure, state.hang) = ("\(failure)", failure) }
+      switch state.machine.state {
+      case .stuck, .interrupted: (state.failure, state.hang) = ("\(failure)", failure)
+      default: break
+      }
       if state.machine.isShutDown, finish(&state, .finished) { pending.broadcast = true }
       stageActivity(&state, &pending, "\(failure)")
       return effect
@@ -424,16 +427,16 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
     transition { state, pending in
       guard state.run === run else { return .nothing }
       state.run = nil
-      let hasHung = state.hang != nil
+      let (hasFailed, hasHung) = (state.hang != nil, state.machine.state == .stuck)
       let completion = state.hang.map { .failed($0) } ?? completion
       state.hang = nil
       let (endedByItself, isOverForAll, effect) = state.machine.ended(clock.now, offEnd: offEnd)
       // A failure after the source was told to stop is a consequence of stopping, and not of a defect of the device.
       if endedByItself, case .failed(let error) = completion { state.failure = "\(error)" }
       if let failure { state.failure = failure }
-      // The call that hung has returned. Without subscribers no new attempt would replace the failure, so it is cleared
-      // here.
-      let isFree = hasHung && state.receivers.isEmpty
+      // The call that hung has returned, or the interrupted run is over. Without subscribers, and after a shutdown, no new
+      // attempt would replace the failure, so it is cleared here.
+      let isFree = hasFailed && (state.receivers.isEmpty || !endedByItself)
       if isFree { state.failure = nil }
       if isOverForAll, finish(&state, endedByItself ? completion : .finished) { pending.broadcast = true }
       // Values that an ended source still sends are dropped.
@@ -441,7 +444,8 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       // A client that subscribed in the meantime starts the source again. Otherwise the source is idle, and the reason
       // is the one for which it was told to stop.
       let told = state.receivers.first.map { "\($0.membership.comer.label) subscribed" } ?? mutableActivity.value.reason
-      let reason = isFree ? "the call that hung has returned" : endedByItself ? "the source has ended" : told
+      let freed = hasHung ? "the call that hung has returned" : endedByItself ? "the interrupted run has ended" : told
+      let reason = isFree ? freed : endedByItself ? "the source has ended" : told
       stageActivity(&state, &pending, state.failure ?? reason)
       return effect
     }
@@ -458,13 +462,14 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
       case .running: .running
       case .lingering: .lingering
       case .stopping: .stopping
-      case .stuck: .failed
+      case .interrupted, .stuck: .failed
       }
     let before = mutableActivity.value
     let activity = SourceActivity(
       phase: phase, since: before.phase == phase ? before.since : clock.now,
       reason: before.phase == phase && phase != .failed && !isNews ? before.reason : reason,
-      subscriberCount: state.receivers.count, until: phase == .lingering ? state.machine.lingersUntil : nil)
+      subscriberCount: state.receivers.count, until: phase == .lingering ? state.machine.lingersUntil : nil,
+      isLeaving: state.machine.state == .interrupted)
     if activity != before, mutableActivity.stage(activity) { pending.activity = true }
   }
 

@@ -32,6 +32,8 @@ struct LifecycleMachine: Sendable {
     case lingering
     /// The source has been told to stop and has not left its scope yet.
     case stopping
+    /// The run must begin again. The source has been told to stop, counts as failed, and has not left its scope yet.
+    case interrupted
     /// The source hangs. It has been told to stop and counts as failed until it leaves its scope.
     case stuck
   }
@@ -73,7 +75,7 @@ struct LifecycleMachine: Sendable {
       state = hasShownLife ? .running : .starting
       timer += 1
       return .cancelWait
-    case .resting, .starting, .running, .stopping, .stuck: return .nothing
+    case .resting, .starting, .running, .stopping, .interrupted, .stuck: return .nothing
     }
   }
 
@@ -89,7 +91,7 @@ struct LifecycleMachine: Sendable {
       return .cancelWait
     case .starting, .running:
       return self.idleTimeout(until: now + idleTimeout(timing.idleTimeout), now)
-    case .idle, .lingering, .stopping, .stuck: return .nothing
+    case .idle, .lingering, .stopping, .interrupted, .stuck: return .nothing
     }
   }
 
@@ -119,7 +121,7 @@ struct LifecycleMachine: Sendable {
       }
       return self.idleTimeout(until: idleTimeoutEnd, now)
     case .resting: return isNews ? startOrRest(now, offEnd) : .nothing
-    case .idle, .starting, .running, .stopping, .stuck: return .nothing
+    case .idle, .starting, .running, .stopping, .interrupted, .stuck: return .nothing
     }
   }
 
@@ -149,7 +151,7 @@ struct LifecycleMachine: Sendable {
       state = .stopping
       return .stop
     case .resting: return startOrRest(now, offEnd)
-    case .idle, .starting, .running, .stopping, .stuck: return .nothing
+    case .idle, .starting, .running, .stopping, .interrupted, .stuck: return .nothing
     }
   }
 
@@ -166,6 +168,10 @@ struct LifecycleMachine: Sendable {
       state = .idle
       subscriberCount = 0
       return .cancelWait
+    case .interrupted:
+      // The source was told to stop already. From now on it does not begin again.
+      state = .stopping
+      return .nothing
     case .stuck:
       subscriberCount = 0
       return .nothing
@@ -177,7 +183,7 @@ struct LifecycleMachine: Sendable {
   /// down.
   mutating func hung() -> Effect {
     switch state {
-    case .starting, .running, .lingering, .stopping:
+    case .starting, .running, .lingering, .stopping, .interrupted:
       state = .stuck
       timer += 1
       if isShutDown { subscriberCount = 0 }
@@ -187,16 +193,14 @@ struct LifecycleMachine: Sendable {
   }
 
   /// Handles a run that must begin again because its readings are out of date, for example after the machine was
-  /// suspended. If a client needs the source, the run fails as if it hung. If the source is in its idle timeout, it
-  /// stops.
+  /// suspended. If a client needs the source, the run fails. If the source is in its idle timeout, it stops.
   mutating func interrupted() -> Effect {
     switch state {
-    case .starting, .running: return hung()
-    case .lingering:
-      state = .stopping
+    case .starting, .running, .lingering:
+      state = state == .lingering ? .stopping : .interrupted
       timer += 1
       return .stop
-    case .idle, .resting, .stopping, .stuck: return .nothing
+    case .idle, .resting, .stopping, .interrupted, .stuck: return .nothing
     }
   }
 
@@ -221,7 +225,7 @@ struct LifecycleMachine: Sendable {
   }
 
   /// Handles a source that has left its scope. The subscribers are completed, and no longer count, in three cases: the
-  /// source ended without being told to stop, it hung, or it will never start again.
+  /// source ended without being told to stop, it hung or was interrupted, or it will never start again.
   mutating func ended(
     _ now: MonotonicInstant, offEnd: OffEnd = { $0 }
   ) -> (endedByItself: Bool, isOverForAll: Bool, effect: Effect) {
@@ -262,7 +266,8 @@ public struct SourceActivity: Equatable, Sendable {
     case lingering
     /// The source has been told to stop and is powering down.
     case stopping
-    /// The source has failed and is off, or it hangs. The next subscriber starts it again once it has left its scope.
+    /// The source has failed and is off, or it hangs or was interrupted. The next subscriber starts it again once it has
+    /// left its scope.
     case failed
   }
 
@@ -274,10 +279,18 @@ public struct SourceActivity: Equatable, Sendable {
   public var subscriberCount: Int
   /// When the source will stop if no client comes back; `nil` if the source is not in its idle timeout.
   public var until: MonotonicInstant?
+  /// Whether the source was interrupted, and has not left its scope yet. A source that hangs does not count, because it
+  /// may never leave its scope.
+  public var isLeaving: Bool
+
+  /// Whether the source has left its scope, or hangs in it.
+  public var isOver: Bool { (phase == .idle || phase == .failed) && !isLeaving }
 
   public init(
-    phase: Phase, since: MonotonicInstant, reason: String, subscriberCount: Int, until: MonotonicInstant? = nil
+    phase: Phase, since: MonotonicInstant, reason: String, subscriberCount: Int, until: MonotonicInstant? = nil,
+    isLeaving: Bool = false
   ) {
+    self.isLeaving = isLeaving
     self.phase = phase
     self.since = since
     self.reason = reason

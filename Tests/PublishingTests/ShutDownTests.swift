@@ -120,6 +120,27 @@ struct ShutDownTests {
     subscription.cancel()
   }
 
+  @Test func `a shutdown does not take an interrupted run for over until it has left its scope`() async throws {
+    let contexts = Recorder<SourceContext<Int, Fault>>()
+    let mayLeave = Recorder<Bool>()
+    let publisher = LazyPublisher<Int, Fault>("interrupted and slow to stop") { context in
+      context.started()
+      contexts.append(context)
+      hold { !mayLeave.values.isEmpty }
+    }
+    let subscription = listener.subscribe(to: publisher)
+    let context = try #require(await contexts.first(1).first)
+    context.interrupts(.broken)
+    #expect(publisher.activity.value.phase == .failed && !publisher.activity.value.isOver)
+    publisher.shutDown()
+    #expect(publisher.activity.value.phase == .stopping)
+    #expect(listener.events.values == [.subscription])
+    mayLeave.append(true)
+    #expect(await listener.events.first(2) == [.subscription, .finished])
+    #expect(publisher.activity.value.phase == .idle && publisher.activity.value.isOver)
+    subscription.cancel()
+  }
+
   @Test func `a shutdown after a failure finishes no subscriber twice`() async {
     let publisher = bench.publisher()
     bench.order(.fail(.broken))

@@ -156,8 +156,7 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     following = source.activity.subscribe(as: "monitor", receiveValue: { monitor.follow($0) })
     sleepRenewal.performs { [weak source, weak rail, weak monitor, weak sleepRenewal] in
       guard let source, let rail, let monitor, let sleepRenewal else { return }
-      let phase = source.activity.value.phase
-      guard rail.outlastsRests, phase == .idle || phase == .failed else { return }
+      guard rail.outlastsRests, source.activity.value.isOver else { return }
       sleepRenewal.visit(source, monitor)
     }
   }
@@ -169,8 +168,7 @@ extension DeviceReader {
   /// - Returns: whether the device is present, if that can be determined
   public func fallAsleep() throws(HardwareError) -> Bool {
     // A device without holders still works during its idle timeout.
-    let phase = source.activity.value.phase
-    guard rail.switch == .none, phase == .idle || phase == .failed, motion?.isActive != true else { return true }
+    guard rail.switch == .none, source.activity.value.isOver, motion?.isActive != true else { return true }
     // A device of the previous board still uses the hardware.
     if monitor.startGate.isClosed { return true }
     do throws(HardwareError) {
@@ -223,15 +221,14 @@ extension DeviceReader {
   /// either.
   public func isOff() async {
     await motion?.isOff()
-    for await now in source.activity.values(as: "shutdown") where now.phase == .idle || now.phase == .failed { break }
+    for await now in source.activity.values(as: "shutdown") where now.isOver { break }
     // `shutDown` has already ended the rest, but a run that ended after it may have put the device to sleep again.
     if isShutDown.withLock({ $0 }) { endRest() }
     await rail.isSettled()
   }
 
   public var isEnded: Bool {
-    let phases = [source.activity.value.phase, motion?.activity.value.phase ?? .idle]
-    return phases.allSatisfy { $0 == .idle || $0 == .failed } && !rail.supply.value.isBeingSwitched
+    source.activity.value.isOver && motion?.isActive != true && !rail.supply.value.isBeingSwitched
   }
 
   public func whenOff(_ body: @escaping @Sendable () -> Void) -> Subscription {
@@ -241,10 +238,9 @@ extension DeviceReader {
       endRest()
       rail.supply.once(where: { !$0.isBeingSwitched }, within: lifetime, body)
     }
-    let isEnded: @Sendable (SourceActivity) -> Bool = { $0.phase == .idle || $0.phase == .failed }
-    source.activity.once(where: isEnded, within: lifetime) { [motion] in
+    source.activity.once(where: \.isOver, within: lifetime) { [motion] in
       guard let motion else { return settle() }
-      motion.activity.once(where: isEnded, within: lifetime, settle)
+      motion.activity.once(where: \.isOver, within: lifetime, settle)
     }
     return Subscription { lifetime.end() }
   }

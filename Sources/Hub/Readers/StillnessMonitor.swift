@@ -138,7 +138,7 @@ final class StillnessMonitor: Sendable {
 
   var activity: Property<SourceActivity> { source.activity }
 
-  var isActive: Bool { source.activity.value.phase.isAtWork }
+  var isActive: Bool { !source.activity.value.isOver }
 
   func shutDown(because reason: String) {
     stillness.shutDown(because: reason)
@@ -147,7 +147,7 @@ final class StillnessMonitor: Sendable {
 
   /// Returns once the supply is not needed any more.
   func isOff() async {
-    for await now in source.activity.values(as: "shutdown") where !now.phase.isAtWork { break }
+    for await now in source.activity.values(as: "shutdown") where now.isOver { break }
   }
 }
 
@@ -183,8 +183,4 @@ private final class CombinedStillness: Sendable {
   }
 
   func end() { alarm.end() }
-}
-
-extension SourceActivity.Phase {
-  fileprivate var isAtWork: Bool { self != .idle && self != .failed }
 }
