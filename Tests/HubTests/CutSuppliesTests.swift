@@ -1,3 +1,5 @@
+import Devices
+import Guarding
 import HardwareIO
 import MonotonicTime
 import Publishing
@@ -21,9 +23,9 @@ struct CutSuppliesTests {
     hardware = FaultyHardware(SimulatedHardware(world: world))
   }
 
-  private func board() throws -> Board {
+  private func board(rateHz: Int = 100) throws -> Board {
     let text = """
-      { name: 'x', devices: { imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, rateHz: 100,
+      { name: 'x', devices: { imu: { driver: 'lsm6dsox', bus: 'simulated/i2c', address: 0x6A, rateHz: \(rateHz),
         dataReady: { chip: 'simulated', line: 'lsm6dsox-int1' },
         power: { switch: 'gpio', chip: 'simulated', line: '\(Self.line)', supplyVolts: 3.3, lingerSeconds: 0 } } } }
       """
@@ -33,6 +35,55 @@ struct CutSuppliesTests {
   /// - Parameter reading: the clock of the devices; the clock of the supervisor stands still until the test advances it
   private func hub(reading clock: any MonotonicTimeSource = MonotonicClock()) throws -> Hub {
     Hub(board: try board(), on: Machine(hardware: hardware, clock: clock, supervisor: Supervisor(clock: self.clock)))
+  }
+
+  private static func isStill(_ state: MotionState?) -> Bool { if case .still = state { true } else { false } }
+
+  /// Subscribes to the motion of a board that stands still, and makes the thread that watches the chip hang.
+  private func hangMotionMonitor(of hub: Hub) async throws -> (monitor: StillnessMonitor, lease: Subscription) {
+    let monitor = try #require(hub.registry.value.motion)
+    let told = Recorder<MotionState>()
+    let lease = monitor.stillness.subscribe(as: "test", receiveValue: { told.append($0) })
+    _ = await told.first { Self.isStill($0) }
+    hardware.setHangs(true, at: 0x6A)
+    monitor.look()
+    #expect(hardware.hangCounts.waits { $0 == 1 })
+    return (monitor, lease)
+  }
+
+  @Test func `a motion monitor that hung takes no supply from the monitor of the next board`() async throws {
+    let hub = try hub()
+    let (old, lease) = try await hangMotionMonitor(of: hub)
+    for _ in 0..<4 { clock.advance(by: .seconds(1)) }
+    #expect(hardware.waits(for: false, of: Self.line))
+    hub.exchangeBoard(for: try board(rateHz: 50))
+    let new = try #require(hub.registry.value.motion)
+    let told = Recorder<MotionState>()
+    let heir = new.stillness.subscribe(as: "test", receiveValue: { told.append($0) })
+    #expect(hardware.waits(for: true, of: Self.line))
+    #expect(hardware.hangCounts.waits { $0 == 2 })
+    hardware.setHangs(false, at: 0x6A)
+    #expect(old.activity.waits { $0.phase == .idle })
+    #expect(told.waits { Self.isStill($0.last) }, "\(told.values)")
+    // The supply was not interrupted when the old thread returned.
+    #expect(hardware.levels.values == ["\(Self.line) true", "\(Self.line) false", "\(Self.line) true"])
+    heir.cancel()
+    lease.cancel()
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `a shutdown also cuts the supply of a motion monitor that hangs`() async throws {
+    let hub = try hub()
+    let (_, lease) = try await hangMotionMonitor(of: hub)
+    hub.shutDown(cuttingAfter: .seconds(4))
+    // The supervisor needs a second check until it notices the monitor itself.
+    clock.advance(by: .seconds(4))
+    #expect(hardware.waits(for: false, of: Self.line))
+    #expect(hardware.hangCount == 1)
+    hardware.setHangs(false, at: 0x6A)
+    lease.cancel()
+    await hub.isOff()
   }
 
   @Test func `a reader that a suspension has interrupted has not ended, and loses its supply at the shutdown`()

@@ -215,6 +215,7 @@ extension DeviceReader {
   public func cutSupply() {
     cuts.add()
     rail.cut(for: monitor.id)
+    motion?.cutSupply()
   }
 
   /// Returns once the reader has left its scope. After a shutdown the device does not need the supply for sleeping

@@ -22,6 +22,8 @@ final class StillnessMonitor: Sendable {
   let stillness: LazyPublisher<MotionState, Never>
   private let source: LazyPublisher<Report, HardwareError>
   private let arbiter: ChipArbiter
+  private let rail: PowerRail
+  private let cuts: SupplyCuts
 
   /// `nil` if the chip cannot wait for motion, or its line is not wired.
   ///
@@ -35,6 +37,7 @@ final class StillnessMonitor: Sendable {
     guard let chip = WakeOnMotionChip(description, on: machine) else { return nil }
     let (power, clock, hint) = (description.power, machine.clock, machine.retryHint.signal(for: description.id))
     let name = "\(description.id) motion"
+    let cuts = SupplyCuts()
     let source = LazyPublisher<Report, HardwareError>(
       name, timing: StillnessMonitor.timing(power.timing), clock: clock,
       lacking: { .system("starting to wait for motion", errno: $0) },
@@ -42,6 +45,7 @@ final class StillnessMonitor: Sendable {
         let progress = ReaderProgress()
         let poller = Poller(stop: context.stop.fileDescriptor, progress: progress)
         let watch = machine.supervisor.watch(progress, patience: .seconds(2)) {
+          cuts.add()
           rail.cut(for: name)
           // The thread hangs, so it cannot withdraw its last report itself.
           context.send(.motion(.unknown))
@@ -55,7 +59,9 @@ final class StillnessMonitor: Sendable {
         guard
           let since = try rail.require(for: name, after: timing.minimumOff, atLeast: timing.minimumOn, poller)
         else { return }
-        defer { rail.release(for: name) }
+        let cutCount = cuts.count
+        // A supply that was cut does not belong to this run any more. It may be on for the device of another board file.
+        defer { if cuts.count == cutCount { rail.release(for: name) } }
         context.switchedOn()
         let unsettled = power.settleTime - (clock.now - since)
         if unsettled > .zero, poller.wait(for: nil, atMost: unsettled) == .stopped { return }
@@ -90,6 +96,8 @@ final class StillnessMonitor: Sendable {
       })
     self.source = source
     self.arbiter = arbiter
+    self.rail = rail
+    self.cuts = cuts
     stillness = LazyPublisher(
       deriving: name, replaysLatest: true, clock: clock, holderObserver: MotionHolders(monitor: monitor)
     ) { (run) throws(Never) in
@@ -139,6 +147,12 @@ final class StillnessMonitor: Sendable {
   var activity: Property<SourceActivity> { source.activity }
 
   var isActive: Bool { !source.activity.value.isOver }
+
+  /// Takes the supply from the monitor, because its thread hangs.
+  func cutSupply() {
+    cuts.add()
+    rail.cut(for: source.name)
+  }
 
   func shutDown(because reason: String) {
     stillness.shutDown(because: reason)
