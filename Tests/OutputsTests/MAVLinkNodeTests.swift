@@ -167,4 +167,23 @@ struct MAVLinkNodeTests {
     _ = node.receive(other, at: clock.now)
     #expect(node.autopilot?.system == 1)
   }
+
+  @Test func `an autopilot of another kind with the same numbers counts only after the first one has fallen silent`()
+    throws
+  {
+    let clock = ManualClock()
+    var node = try Self.node(at: clock.now)
+    _ = node.receive(Self.arduPilot, at: clock.now)
+    _ = node.receive(Self.answer, at: clock.now)
+    for _ in 0..<10 {
+      clock.advance(by: .milliseconds(500))
+      #expect(node.receive(Self.px4InVersion1, at: clock.now).isEmpty)
+      #expect(node.autopilot?.isArduPilot == true && node.sync.offset != nil)
+      clock.advance(by: .milliseconds(500))
+      _ = node.receive(Self.arduPilot, at: clock.now)
+    }
+    clock.advance(by: .seconds(6))
+    #expect(node.receive(Self.px4InVersion1, at: clock.now).count == 1)
+    #expect(node.autopilot?.isArduPilot == false && node.sync.offset == nil)
+  }
 }

@@ -67,8 +67,9 @@ struct MAVLinkNode {
     guard type != MAVLinkMessage.noAutopilot else { return [] }
     let new = Autopilot(system: frame.system, component: frame.component, type: type, heard: now)
     var isFirst = autopilot == nil
-    if let known = autopilot, (known.system, known.component) != (new.system, new.component) {
-      // A router may forward the messages of other vehicles. The autopilot of the hub's own vehicle takes precedence.
+    if let known = autopilot, !known.isSame(as: new) {
+      // A router may forward the messages of other vehicles, which may have the same numbers. The autopilot of the hub's
+      // own vehicle takes precedence.
       let isOwn = new.system == system && known.system != system
       guard isOwn || now - known.heard > MAVLinkNode.patience else { return [] }
       sync = MAVLinkTimeSync()
