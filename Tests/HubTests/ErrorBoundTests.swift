@@ -39,6 +39,14 @@ struct ErrorBoundTests {
     #expect(growth.seconds(until: 3, atMost: 10) == 0 && growth.seconds(until: 1e9, atMost: 10) == 10)
   }
 
+  @Test func `a growth that is not a number requests the next fix at once, and not after hours`() {
+    let growth = SigmaGrowth(sigmaMetres: 3, metresPerSecond: .nan, metresPerSecondSquared: 0)
+    #expect(growth.seconds(until: 10, atMost: 6 * 3600) == 0)
+    #expect(
+      Self.seconds(25, Self.estimate(.reckoning(sigmaMetresPerSecond: .nan, inclinationSigmaRadians: 0.01))) == 1)
+    #expect(Self.seconds(25, Self.estimate(.nothing, speed: .nan)) == 1)
+  }
+
   @Test func `a board that stands needs a fix after hours, one on a motorway after seconds`() {
     let still = Self.seconds(25, Self.estimate(.stillness))
     #expect(still == ErrorBound.longest)

@@ -164,7 +164,8 @@ extension ErrorBound.Estimate {
     if isStill {
       carrier = .stillness
     } else if state.mode == .fused || state.mode == .deadReckoning, let attitude = state.attitude?.value,
-      let velocity = motion?.horizontalSigmaMetresPerSecond
+      let velocity = motion?.horizontalSigmaMetresPerSecond, velocity.isFinite,
+      attitude.inclinationSigmaRadians.isFinite
     {
       carrier = .reckoning(
         sigmaMetresPerSecond: velocity, inclinationSigmaRadians: attitude.inclinationSigmaRadians)

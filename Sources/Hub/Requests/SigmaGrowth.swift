@@ -38,7 +38,8 @@ package struct SigmaGrowth: Equatable, Sendable {
   /// The seconds until the sigma reaches a bound, at most `most`; 0 if it exceeds the bound from the beginning.
   func seconds(until boundMetres: Double, atMost most: Double) -> Double {
     guard sigmaMetres < boundMetres else { return 0 }
-    guard sigma(after: most) > boundMetres else { return most }
+    // If the growth is not a number, this comparison fails, and the bound counts as reached at once.
+    if sigma(after: most) <= boundMetres { return most }
     var (low, high) = (0.0, most)
     // The sigma never decreases, so bisection works. It continues until the interval is shorter than a clock can
     // measure.
