@@ -42,7 +42,8 @@ public final class HTTPOutput: Service {
   }
 
   public func run() async throws {
-    let (boards, queue) = AsyncStream.makeStream(of: Board.self)
+    // Exchanging the port may take longer than a reload. Only the newest of the waiting boards matters.
+    let (boards, queue) = AsyncStream.makeStream(of: Board.self, bufferingPolicy: .bufferingNewest(1))
     let subscription = host.hub.registry.subscribe(as: "http", receiveValue: { queue.yield($0.board) })
     await withGracefulShutdownHandler {
       // The group is made for the first port and kept. Shutting down an event loop starts Dispatch, which would then
@@ -50,6 +51,8 @@ public final class HTTPOutput: Service {
       var group: MultiThreadedEventLoopGroup?
       var present: HTTPServing?
       for await board in boards {
+        // The board that waited when the hub was told to end.
+        if host.isEnding { break }
         let offer = offer(of: board)
         if let present, present.offer == offer {
           // An address that could not be opened before may be free now.
