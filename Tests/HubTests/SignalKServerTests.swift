@@ -12,15 +12,16 @@ struct SignalKServerTests {
     let server = try #require(alone.signalKServers.first)
     #expect(alone.signalK == nil && alone.signalKServers.count == 1)
     #expect(server.address == ServerAddress(host: "boat.local", port: 3000) && server.key == "signalk")
-    #expect(!server.keepsAwake && server.parts == .all && server.tokenFile == nil)
+    #expect(!server.keepsAwake && server.parts == .all && server.tokenFile == nil && !server.takesSimulated)
 
     let both = try board(
       """
       signalk: [{ port: 8376 }, { server: 'wss://[2001:db8::1]:443/signalk/v1/stream', tokenFile: '/etc/sensorhub/token',
-        caFile: '/etc/sensorhub/ca.pem', keepsAwake: true, parts: ['heading'] }, { server: 'tcp://192.0.2.7' }]
+        caFile: '/etc/sensorhub/ca.pem', keepsAwake: true, parts: ['heading'] }, { server: 'tcp://192.0.2.7', simulated: true }]
       """)
     #expect(both.signalK?.endpoint.port == 8376)
     #expect(both.signalKServers.map { "\($0)" } == ["wss://[2001:db8::1]:443", "tcp://192.0.2.7:8375"])
+    #expect(both.signalKServers.map(\.takesSimulated) == [false, true])
     let encrypted = both.signalKServers[0]
     #expect(encrypted.address.isEncrypted && encrypted.address.caFile == "/etc/sensorhub/ca.pem")
     #expect(encrypted.keepsAwake && encrypted.parts == [.heading] && encrypted.key == "signalk[1]")
@@ -36,6 +37,7 @@ struct SignalKServerTests {
     ("signalk: { server: 'tcp://boat.local', tokenFile: '/t' }", "'signalk.tokenFile' must be left out, or 'server'"),
     ("signalk: { server: 'ws://boat.local', caFile: '/c' }", "'signalk.caFile' must be left out, or 'server'"),
     ("signalk: { server: 'ws://b', parts: ['heading'] }", "'signalk.parts' must be left out without 'keepsAwake'"),
+    ("signalk: { simulated: true }", "'signalk.simulated' must be left out without 'server'"),
     ("signalk: { keepsAwake: true }", "'signalk.keepsAwake' must be left out without 'server'"),
     ("signalk: [{}, {}]", "'signalk[1]' must be an object with 'server'"),
     ("signalk: { server: 'ws://b', rateHz: 1 }", "unknown key 'signalk.rateHz'"),

@@ -57,8 +57,8 @@ import Testing
     private let lifetime = Lifetime()
     private let service: Task<Void, any Error>
 
-    init(_ settings: String) throws {
-      hub = try ServedHub("signalk: { \(settings) }")
+    init(_ settings: String, simulated: Bool = true) throws {
+      hub = try ServedHub("signalk: { simulated: \(simulated), \(settings) }")
       let sink = JournalSink(to: Nowhere())
       sink.observe { [log] in log.append($0.message) }.store(in: lifetime)
       let output = SignalKServerOutput(host: hub.host, sink: sink)
@@ -116,15 +116,25 @@ import Testing
     let sent = frames.firstIndex { $0.contains(position) }
     #expect(try #require(described) < #require(sent))
     #expect(frames.contains { $0.contains(#""$source":"sensorhub.imu","timestamp":"20"#) }, "\(frames)")
-    #expect(boat.logs("values go to ws://127.0.0.1:\(server.port)"))
+    #expect(boat.logs(": values go to ws://127.0.0.1:\(server.port)"))
     client.cancel()
     #expect(visit.client.waitsForEnd() && boat.hub.comesToRest())
     // Its last frame says that it leaves.
     #expect(visit.frames.last?.head == 0x88)
     let again = boat.watch()
     #expect(visits.waits { $0.count == 2 })
-    #expect(boat.log.values.count { $0.contains("values go to") } == 1, "\(boat.log.values)")
+    #expect(boat.log.values.count { $0.contains(": values go to") } == 1, "\(boat.log.values)")
+    #expect(boat.logs("SIMULATED values go to ws://127.0.0.1:\(server.port)"))
     again.cancel()
+    await boat.end()
+  }
+
+  @Test func `without permission, no simulated value is sent`() async throws {
+    let (server, visits) = Self.server()
+    let boat = try Boat("server: \"ws://127.0.0.1:\(server.port)\", keepsAwake: true", simulated: false)
+    #expect(
+      boat.logs("nothing is sent to ws://127.0.0.1:\(server.port), because devices of the board are simulated"))
+    #expect(boat.hub.hasWokenNothing && visits.values.isEmpty)
     await boat.end()
   }
 

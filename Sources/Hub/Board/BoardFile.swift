@@ -215,7 +215,7 @@ extension Board.NMEAFeed {
 extension Board.SignalKPort {
   init(_ section: BoardSection) throws(BoardError) {
     var section = section
-    if let key = ["tokenFile", "caFile", "keepsAwake", "parts"].first(where: section.has) {
+    if let key = ["tokenFile", "caFile", "simulated", "keepsAwake", "parts"].first(where: section.has) {
       throw section.wrong(key, expected: "left out without 'server'")
     }
     let endpoint = try TCPEndpoint(&section, port: 8375, clients: 64)

@@ -29,6 +29,8 @@ public struct SignalKServer: Equatable, Sendable {
   public var address: ServerAddress
   /// The file with the token that the server demands for writing; `nil` for none.
   public var tokenFile: String?
+  /// Whether the server may get values of simulated devices, because it is a test server.
+  public var takesSimulated: Bool
   /// Whether the output is a subscription, which keeps the devices awake. Otherwise it sends only while other clients
   /// keep the devices awake.
   public var keepsAwake: Bool
@@ -73,6 +75,7 @@ extension SignalKServer {
     if address.caFile != nil, !address.isEncrypted {
       throw section.wrong("caFile", expected: "left out, or 'server' wss://…: only TLS has certificates")
     }
+    takesSimulated = try section.boolean("simulated") ?? false
     keepsAwake = try section.boolean("keepsAwake") ?? false
     let wanted = try section.parts("parts")
     if wanted != nil, !keepsAwake {

@@ -8,16 +8,38 @@ public final class SignalKServerOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
 
+  /// The settings that require new connections if they change.
+  private struct Settings: Equatable {
+    let servers: [SignalKServer]
+    let isSimulated: Bool
+  }
+
   public init(host: HubHost, sink: JournalSink) {
     self.host = host
     self.sink = sink
   }
 
   public func run() async throws {
-    await host.hub.servePeers(as: "signalk servers", \.signalKServers) { [self] in $0.map(connect) }
+    let hub = host.hub
+    await hub.servePeers(as: "signalk servers") { board in
+      // Deltas cannot say that a value is simulated, so a boat would be shown at a simulated position.
+      Settings(servers: board.signalKServers, isSimulated: hub.origin != .real)
+    } connect: { [self] settings in
+      settings.servers.compactMap { connect($0, isSimulated: settings.isSimulated) }
+    }
   }
 
-  private func connect(_ server: SignalKServer) -> Peer {
+  private func connect(_ server: SignalKServer, isSimulated: Bool) -> Peer? {
+    if isSimulated {
+      guard server.takesSimulated else {
+        sink.write(
+          .warning,
+          "Signal K: nothing is sent to \(server), because devices of the board are simulated; 'simulated: true' in "
+            + "the board file is for a test server")
+        return nil
+      }
+      sink.write(.warning, "Signal K: SIMULATED values go to \(server)")
+    }
     let hub = host.hub
     let link = SignalKLink(server, version: host.version, traffic: host.traffic.signalK, sink: sink)
     let states = hub.sendStates(

@@ -152,7 +152,8 @@ struct Check: ParsableCommand {
     for server in board.signalKServers {
       let power = server.keepsAwake ? "keeping the devices awake" : "while other clients keep the devices awake"
       let secret = server.tokenFile == nil ? "" : ", with the token"
-      Terminal.standardOutput("  Signal K to \(server)\(secret), \(power)")
+      let simulated = server.takesSimulated ? ", also simulated values" : ""
+      Terminal.standardOutput("  Signal K to \(server)\(secret), \(power)\(simulated)")
     }
     if let bridge = board.bridge {
       Terminal.standardOutput(
