@@ -88,6 +88,30 @@ struct QuectelReceiverTests {
       ])
   }
 
+  @Test func `a receiver that does not keep a setting is not saved and restarted again, and warns`() async throws {
+    let warning =
+      "Quectel LG290P03AANR01A03S: rateHz: the receiver accepted and saved it, but did not keep it, and has 1000: "
+      + "remove the key, or restart the hub to try again"
+    let receiver = ScriptedReceiver(reacting: Self.lg290p)
+    let rig = SessionRig(
+      configuration {
+        $0.rateHz = 5
+        $0.saves = true
+      }, receiver)
+    for count in 1...3 {
+      try rig.start()
+      await rig.started.first(count)
+      await rig.finish()
+    }
+    receiver.end()
+    let requests = receiver.requests.values.map(Self.text)
+    #expect(requests.count { $0 == "PQTMCFGFIXRATE,R" } == 3, "\(requests)")
+    for once in ["PQTMCFGFIXRATE,W,200", "PQTMSAVEPAR", "PQTMSRR"] {
+      #expect(requests.count { $0 == once } == 1, "\(requests)")
+    }
+    #expect(rig.warnings.values.first != warning && rig.warnings.values.last == warning, "\(rig.warnings.values)")
+  }
+
   @Test func `without saving, nothing is written that a restart would have to apply`() async throws {
     let found = try await run(configuration { $0.rateHz = 10 }, ScriptedReceiver(reacting: Self.lg290p))
     #expect(found.requests.dropFirst(2) == [nmeaLine("PQTMCFGFIXRATE,R")])

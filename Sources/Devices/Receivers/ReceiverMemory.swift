@@ -16,6 +16,8 @@ public final class ReceiverMemory: Sendable {
     /// The problems with the receiver's settings, in words. A receiver that kept its settings while it slept is not
     /// configured again.
     var settingProblems: [String] = []
+    /// The changes of settings that receivers have saved (`SettingReport.savedChanges`).
+    var savedChanges: Set<String> = []
     /// Whether a client of the bridge has written to the receiver since it was last configured.
     var isAltered = false
     /// The receiver's present sleep mode; `nil` if it does not sleep.

@@ -103,6 +103,9 @@ struct SettingReport {
   /// The number of consecutive settings without an answer.
   private var unansweredInARow = 0
   private var isStopped = false
+  /// The changes that receivers have saved since the hub started, each with the receiver, the command and the value. A
+  /// receiver that has another value afterwards does not keep the setting.
+  var savedChanges: Set<String> = []
 
   /// Records the result of a setting.
   ///

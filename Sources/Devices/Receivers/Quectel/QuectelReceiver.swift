@@ -82,7 +82,7 @@ struct QuectelReceiver: CommandedReceiver {
     if let messages = settings.messages, !report.isHopeless {
       report.note("messages", messages == .nmea ? try chooseSentences(channel) : .refused)
     }
-    var changes = Changes(isSaved: settings.saves)
+    var changes = Changes(of: identity.uniqueID ?? firmware, isSaved: settings.saves)
     if let constellations = settings.constellations {
       let order: [ReceiverSettings.Constellation] = [.gps, .glonass, .galileo, .beidou, .qzss]
       let flags = order.map { constellations.contains($0) ? "1" : "0" }
@@ -101,10 +101,12 @@ struct QuectelReceiver: CommandedReceiver {
     if let milliseconds = settings.milliseconds {
       try changes.set("rateHz", "PQTMCFGFIXRATE", channel, &report) { _ in "\(milliseconds)" }
     }
-    guard settings.saves, !report.isHopeless else { return }
+    guard settings.saves, !report.isHopeless, !changes.areAllInVain else { return }
     let saved = try channel.ask(QuectelReceiver.request("PQTMSAVEPAR"), within: .seconds(5), tries: 1)
     report.note("saves", saved)
-    if saved.isGood, changes.isAny { report.note("saves", try restart(channel)) }
+    guard saved.isGood, !changes.made.isEmpty else { return }
+    report.savedChanges.formUnion(changes.made)
+    report.note("saves", try restart(channel))
   }
 
   /// Switches on the sentences that the hub uses. The errors are in GST, which firmware before R01A04S lacks.
@@ -146,13 +148,25 @@ struct QuectelReceiver: CommandedReceiver {
 
 /// The changed settings that take effect when the receiver restarts, and only if it has saved them before.
 private struct Changes {
-  let isSaved: Bool
-  private(set) var isAny = false
+  private let receiver: String
+  private let isSaved: Bool
+  /// The written settings, in the form of `SettingReport.savedChanges`.
+  private(set) var made: Set<String> = []
+  private var isAnyInVain = false
 
-  init(isSaved: Bool) { self.isSaved = isSaved }
+  /// - Parameters:
+  ///   - receiver: the receiver's unique number, or a name of its model
+  ///   - isSaved: whether the receiver saves its settings
+  init(of receiver: String, isSaved: Bool) {
+    self.receiver = receiver
+    self.isSaved = isSaved
+  }
+
+  /// Whether saving is pointless, because the receiver did not keep the only settings that differ.
+  var areAllInVain: Bool { isAnyInVain && made.isEmpty }
 
   /// Writes a setting, unless the receiver has it already. Without saving, a change would have no effect, so nothing
-  /// is written.
+  /// is written. If the receiver saved this change before and has lost it, another attempt would only delay each start.
   ///
   /// - Parameters:
   ///   - key: the setting's key in the board file
@@ -172,9 +186,17 @@ private struct Changes {
       return report.lacks(
         key, "this receiver must save it and restart, for which the hub needs 'saves: true'; it has \(present)")
     }
+    let change = "\(receiver) \(name) \(new)"
+    if report.savedChanges.contains(change) {
+      isAnyInVain = true
+      return report.lacks(
+        key,
+        "the receiver accepted and saved it, but did not keep it, and has \(present): remove the key, or restart the "
+          + "hub to try again")
+    }
     let result = try channel.ask(QuectelReceiver.request("\(name),W,\(new)"))
     report.note(key, result)
-    if result.isGood { isAny = true }
+    if result.isGood { made.insert(change) }
   }
 }
 

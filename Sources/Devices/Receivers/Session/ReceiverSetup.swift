@@ -73,6 +73,8 @@ struct ReceiverSetup {
     if let wokenFrom, !known.forgetsSettings(in: wokenFrom), !configuration.settings.restores, !isAltered { return }
     memory.present.firstSpeed = found
     var report = SettingReport(foreseenWith: configuration, known.driver, foundAt: found)
+    // After a client of the bridge has written, another value does not show that the receiver has lost the hub's.
+    report.savedChanges = isAltered ? [] : memory.present.savedChanges
     try known.configure(configuration.settings, channel, &report)
     if configuration.driver == .auto, wokenFrom != nil, report.isUnanswered, !channel.isStopped,
       var other = try ask(channel), other.driver != known.driver
@@ -85,6 +87,7 @@ struct ReceiverSetup {
       try known.configure(configuration.settings, channel, &report)
     }
     memory.present.receiver = known
+    memory.present.savedChanges = report.savedChanges
     guard !channel.isStopped else { return }
     memory.present.isAltered = false
     memory.present.settingProblems = report.problems
