@@ -28,9 +28,12 @@ final class ServedHub: Sendable {
   let path: SocketPath
   private let folder = TemporaryFolder("served")
   private let lifetime = Lifetime()
+  private let web: HTTPOutput
   private let services: [Task<Void, any Error>]
 
   var hub: Hub { host.hub }
+  /// The holds over the web port.
+  var holds: DeviceHolds { web.holds }
   /// The Unix socket of the states.
   var socket: String { folder.path + "/hub.sock" }
   var recordSocket: String { folder.path + "/record.sock" }
@@ -55,6 +58,7 @@ final class ServedHub: Sendable {
     let datagrams = NMEADatagramOutput(host: host, sink: sink)
     let corrections = CorrectionsOutput(host: host, sink: sink)
     let (fences, requests) = (FenceOutput(host: host, sink: sink), StandingRequestOutput(host: host))
+    self.web = web
     // Tests that run as root have hooks too.
     let hooks = HookOutput(host: host, sink: sink, isRoot: false)
     services = [

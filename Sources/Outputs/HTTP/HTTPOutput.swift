@@ -22,7 +22,7 @@ public final class HTTPOutput: Service {
   private let budget: DescriptorBudget
   /// The holds. They survive a change of the board file as long as the new one has a web port, through which clients
   /// can end them.
-  private let holds: DeviceHolds
+  let holds: DeviceHolds
   private let startThread: @Sendable (@escaping @Sendable () -> Void) -> Int32
 
   public convenience init(host: HubHost, sink: JournalSink, budget: DescriptorBudget) {
