@@ -36,9 +36,30 @@ struct ErrorBenchmark {
     print("| journey | bound | receiver on | within the bound | mean, 95 % | interval | reckoned | last fix |")
     print("|---|---|---|---|---|---|---|---|")
     for line in lines { print(row(line)) }
-    if let plot, !ErrorPlot(lines: lines).write(to: plot) { print("\(plot) cannot be written") }
+    if let plot, !chart(of: lines).write(to: plot) { print("\(plot) cannot be written") }
     let worst = lines.map { $0.bounded.errors.share(within: $0.bound) }.min() ?? 0
     print("error: within the bound \(percent(worst)) of the time or more (at least 95 %)")
+  }
+
+  /// The share of the time outside the bound, and the error that is exceeded for 5 % of the time as a multiple of the
+  /// bound.
+  private func chart(of lines: [Line]) -> BarChart {
+    let series = [
+      BarChart.Series(name: "error-bounded", colour: "#2a7de1"),
+      BarChart.Series(name: "fixed interval, dead reckoning", colour: "#e1a02a"),
+      BarChart.Series(name: "fixed interval, last fix", colour: "#b0b0b0"),
+    ]
+    let panels = [
+      BarChart.Panel(title: "% of the time outside the bound", marks: [5, 25, 50], most: 50, decimals: 1),
+      BarChart.Panel(title: "95 % error, multiples of the bound", marks: [1, 2, 4], most: 4),
+    ]
+    let rows = lines.map { line in
+      let outside = line.errors.map { 100 * (1 - $0.share(within: line.bound)) }
+      let multiples = line.errors.map { $0.percentile95 / line.bound }
+      let name = "\(line.name), \(fixed(line.bound, 0)) m: on \(fixed(100 * line.bounded.onShare, 1)) %"
+      return BarChart.Row(name: name, values: [outside, multiples])
+    }
+    return BarChart(series: series, panels: panels, rows: rows)
   }
 
   private var simulated: [Line] {
