@@ -64,7 +64,7 @@ struct AnnouncementTests {
     daemon.send(SIGTERM)
     daemon.wait()
     daemon = avahi()
-    let isAgain = eventually { hub.program.standardError.split(separator: "announced to the network as").count == 3 }
+    let isAgain = hub.logs { $0.split(separator: "announced to the network as").count == 3 }
     #expect(isAgain, "\(hub.program.standardError)")
     #expect(eventually { services("_signalk-tcp._tcp").contains(";\(signalK);") })
     #expect(hub.stop() == 0)

@@ -495,7 +495,7 @@ import Testing
     }
     // Each segment has its own link, and the present one is marked.
     let links = "[...document.querySelectorAll('#segments a')].map((a) => a.textContent).join('|')"
-    #expect(eventually { Files.names(in: day.path).count == 2 })
+    #expect(FileChanges.wait(in: day.path) { Files.names(in: day.path).count == 2 })
     try browser.run("document.getElementById('recordings').open = true")
     #expect(try browser.shows("2", at: "document.querySelectorAll('#segments a').length"))
     #expect(try browser.sees("\(links).includes(' · being written|')"))

@@ -61,7 +61,7 @@ import Testing
     #expect(other.receives(#"{"hub":"boat""#) && other.receives(#"{"hub":"ship""#))
     #expect(boat.devicesNow["gps"].holders == holders)
     client.leave()
-    #expect(eventually { other.text.ranges(of: #"{"hub":"boat""#).count > 3 })
+    #expect(other.receives { $0.ranges(of: #"{"hub":"boat""#).count > 3 })
     other.leave()
     #expect(boat.comesToRest() && ship.comesToRest())
     #expect(boat.devicesNow["gps"].wakes == 1 && ship.devicesNow["gps"].wakes == 1)
@@ -104,8 +104,8 @@ import Testing
     // The event of the first hub has waited while fifteen more hubs were requested. It is complete once its line has an
     // end.
     var event: Substring = ""
-    let isWhole = eventually {
-      let lines = second.text.split(whereSeparator: \.isNewline)
+    let isWhole = second.receives { text in
+      let lines = text.split(whereSeparator: \.isNewline)
       event = lines.first { $0.hasPrefix(#"data: {"hub":"boat-1","#) } ?? ""
       return event.contains(#""age":"#) && event.hasSuffix("}")
     }

@@ -282,9 +282,8 @@ struct HubProcessTests {
     // The time is that of the fix. Its day may have been carried forward by whole weeks.
     let time = try #require(last.split(separator: "\"time\":\"").last).prefix(24).suffix(14)
     #expect(
-      eventually {
-        watch.lines.contains { $0.contains("\"lat\":\(latitude)") && $0.contains("\(time)\"") }
-      }, "no state at \(latitude) \(time); the last one: \(watch.lines.last ?? "none")")
+      watch.prints { $0.contains { $0.contains("\"lat\":\(latitude)") && $0.contains("\(time)\"") } },
+      "no state at \(latitude) \(time); the last one: \(watch.lines.last ?? "none")")
     // The simulated IMU drives elsewhere: its attitude appears with the receiver's position, and is not fused with it.
     #expect(
       HubProcess.states(watch).contains { $0.mode == "gnss" && $0.position?.source == "gps" && $0.attitude != nil })
@@ -356,7 +355,7 @@ struct HubProcessTests {
     #expect(hub.logs("board 'two' reloaded"))
     // The watch continues with the new hub's devices.
     let before = watch.lines.count
-    #expect(eventually { watch.lines.count > before + 20 })
+    #expect(watch.prints { $0.count > before + 20 })
     #expect(hub.devicesNow["imu"].power == "tracking")
     watch.send(SIGINT)
     watch.wait()

@@ -136,7 +136,7 @@ struct LiveDecodingTests {
       // There is at most one state a millisecond. So not every position appears, but the last one does, and none that
       // was never reported.
       let places = recorded.map { $0.split(separator: " ").suffix(2).joined(separator: " ") }
-      #expect(eventually { State.places(states.text).last == places.last }, "\(manner)")
+      #expect(states.receives { State.places($0).last == places.last }, "\(manner)")
       #expect(Set(State.places(states.text)).isSubset(of: places), "\(manner)")
       client.leave()
       states.leave()

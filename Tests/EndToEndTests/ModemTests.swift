@@ -66,7 +66,7 @@ import Testing
     #expect(other.logs("the receiver of modem://3, which a hub has switched on, is in use"))
     #expect(other.stop() == 0)
     let count = early.standardOutput.count
-    #expect(eventually { early.standardOutput.count > count + 2000 })
+    #expect(early.prints { _ in early.standardOutput.count > count + 2000 })
     first.program.send(SIGKILL)
     first.program.wait()
     #expect(!modems.standardOutput.contains("setup 1"), "\(modems.standardOutput)")
@@ -113,7 +113,8 @@ import Testing
     stop(watch)
     #expect(second.stop() == 0)
     let (on, off) = ("refresh 0\nsetup 5 True\nenabled 5\n", "setup 1 False\nenabled 1\nrefresh 30\n")
-    #expect(eventually { modems.standardOutput == "ready\n" + on + off + on + off }, "\(modems.standardOutput)")
+    let all = "ready\n" + on + off + on + off
+    #expect(modems.prints { _ in modems.standardOutput == all }, "\(modems.standardOutput)")
     stop(modems)
   }
 
@@ -129,7 +130,7 @@ import Testing
     stop(watch)
     #expect(hub.stop() == 0)
     let all = "ready\n" + on + on + "setup 5 True\nenabled 5\nrefresh 0\n"
-    #expect(eventually { modems.standardOutput == all }, "\(modems.standardOutput)")
+    #expect(modems.prints { _ in modems.standardOutput == all }, "\(modems.standardOutput)")
     stop(geoclue)
     stop(modems)
   }
@@ -183,7 +184,7 @@ import Testing
     #expect(watch.prints("\"source\":\"lte\""))
     #expect(standIn(["forge"]).wait() == 0)
     let positions = watch.standardOutput.count
-    #expect(eventually { watch.standardOutput.count > positions + 2000 })
+    #expect(watch.prints { _ in watch.standardOutput.count > positions + 2000 })
     #expect(!watch.standardOutput.contains("\"lat\":10"), "\(watch.standardOutput)")
     stop(watch)
     #expect(modems.prints("refresh 30\n"), "\(modems.standardOutput)")

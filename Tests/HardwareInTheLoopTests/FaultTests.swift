@@ -120,7 +120,7 @@ extension HardwareInTheLoop {
       let second = HubProcess(
         board: "{ name: \"second\", devices: { imu: { driver: \"mpu-6050\", bus: \"\(board.imuPath)\" } } }")
       let reason = "0x68 on \(board.imuPath) is in use by sensorhub"
-      #expect(eventually { second.program.standardError.contains(reason) }, "\(second.program.standardError)")
+      #expect(second.logs(reason), "\(second.program.standardError)")
       let other = Subscriber(second)
       #expect(eventually { second.devicesNow["imu"].reason.contains(reason) }, "\(second.devicesNow["imu"].reason)")
       Bench.saw("second hub: \(second.devicesNow["imu"].reason)")

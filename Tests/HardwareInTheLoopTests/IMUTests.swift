@@ -25,7 +25,7 @@ extension HardwareInTheLoop {
       }
       let hub = Bench.hub(.init(hasGPS: false))
       let subscriber = Subscriber(hub)
-      #expect(eventually { subscriber.lineCount > 20 }, "\(hub.program.standardError)")
+      #expect(subscriber.receives(lineCount: 21), "\(hub.program.standardError)")
       let longest = board.bus?.takeTransfers().map(\.readLength).max() ?? 0
       // An SMBus block has at most 32 bytes, which fits two complete samples.
       #expect(isSMBusOnly ? longest == 24 : longest > 32)

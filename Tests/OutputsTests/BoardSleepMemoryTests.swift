@@ -30,7 +30,7 @@ struct BoardSleepMemoryTests {
     #expect(bench.file.content == nil)
     bench.surroundings.isConfirmed.withLock { $0 = false }
     bench.begin()
-    #expect(eventually { bench.host.boardSleep.value?.sleepCount == 0 })
+    #expect(bench.host.boardSleep.waits { $0?.sleepCount == 0 })
     #expect(bench.notebook.lines.isEmpty)
     await bench.end()
   }

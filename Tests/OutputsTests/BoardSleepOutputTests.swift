@@ -36,7 +36,7 @@ struct BoardSleepOutputTests {
       #expect(before >= .seconds(2) && before < .seconds(12), "\(before)")
       #expect(bench.file.content?.sleep?.holder == "request log")
       try bench.sleep()
-      #expect(eventually { bench.file.content?.sleep == nil })
+      #expect(FileChanges.wait(in: folder.path) { bench.file.content?.sleep == nil })
       let left = try #require(bench.host.hub.boardSituation.next).due - bench.clock.now
       #expect(left > .zero && left < .seconds(60), "\(left), due \(due)")
       bench.pass(left.inSeconds + 25)
@@ -98,10 +98,11 @@ struct BoardSleepOutputTests {
     bench.begin()
     bench.pass(51)
     #expect(bench.notebook.has("its clock is not confirmed, so its alarm might never come: a receiver is on now"))
-    #expect(eventually { bench.hardware.powerLines.level("gps-power") })
-    #expect(eventually { bench.host.hub.devices.first?.holders.contains { $0.hasPrefix("board sleep") } == true })
+    #expect(bench.hardware.powerLines.waits(for: true, of: "gps-power"))
+    let hub = bench.host.hub
+    #expect(hub.waits { hub.devices.first?.holders.contains { $0.hasPrefix("board sleep") } == true })
     bench.pass(121)
-    #expect(eventually { bench.host.hub.devices.first?.holders.isEmpty == true })
+    #expect(hub.waits { hub.devices.first?.holders.isEmpty == true })
     bench.surroundings.isConfirmed.withLock { $0 = true }
     #expect(
       eventually {
@@ -135,7 +136,7 @@ struct BoardSleepOutputTests {
     #expect(bench.rtc.set.value != nil && bench.file.content?.sleep != nil)
     try bench.sleep()
     #expect(bench.notebook.has("the board is awake: its alarm for request log came"))
-    #expect(eventually { bench.file.content?.sleep == nil })
+    #expect(FileChanges.wait(in: folder.path) { bench.file.content?.sleep == nil })
     let left = try #require(bench.host.hub.boardSituation.next).due - bench.clock.now
     bench.pass(left.inSeconds + 100)
     #expect(bench.logind.requests.values.count == 1)

@@ -72,7 +72,7 @@ struct BoardSleepRefusalTests {
     #expect(bench.logind.requests.waits { $0.count == 1 })
     bench.pass(61)
     #expect(bench.notebook.has("was not suspended within 60 s; the alarm stays set"))
-    #expect(eventually { bench.file.content?.sleep == nil })
+    #expect(FileChanges.wait(in: folder.path) { bench.file.content?.sleep == nil })
     #expect(bench.rtc.set.value != nil)
     await bench.end()
   }
@@ -93,10 +93,10 @@ struct BoardSleepRefusalTests {
         return bench.logind.requests.values.count == 2
       })
     #expect(bench.notebook.has("the board stays awake: a sleep is under way"))
-    #expect(eventually { bench.rtc.set.value == alarm })
+    #expect(bench.rtc.set.readOnly.waits { $0 == alarm })
     try bench.sleep()
     #expect(bench.notebook.has("the board is awake: its alarm for request log came"))
-    #expect(eventually { bench.file.content?.sleepCount == 1 })
+    #expect(FileChanges.wait(in: folder.path) { bench.file.content?.sleepCount == 1 })
     #expect(bench.host.boardSleep.value?.sleepCount == 1)
     await bench.end()
   }

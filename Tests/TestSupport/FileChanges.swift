@@ -3,7 +3,7 @@ import HardwareIO
 import MonotonicTime
 
 /// Waits for files that a program writes.
-enum FileChanges {
+public enum FileChanges {
   /// Blocks until the files in some folders meet a condition, which is checked at once and again whenever a program has
   /// changed a file there. One of the folders may be created in another one of them in the meantime. The deadline
   /// delays only tests that fail.
@@ -13,7 +13,7 @@ enum FileChanges {
   /// ```
   ///
   /// - Returns: whether the condition held before the deadline
-  static func wait(
+  public static func wait(
     in folders: String..., within limit: Duration = .seconds(180), until isMet: () throws -> Bool
   ) rethrows -> Bool {
     let clock = MonotonicClock()
