@@ -70,10 +70,14 @@ public enum Files {
   /// Writes a new file next to the old one and then replaces the old one. A complete file therefore exists at any
   /// instant.
   ///
-  /// - Parameter isForAll: whether every user may read the file, whatever the process's umask
-  public static func replace(_ path: String, with bytes: [UInt8], isForAll: Bool = false) throws(Errno) {
+  /// - Parameters:
+  ///   - mode: the mode of the file, limited by the process's umask
+  ///   - isForAll: whether every user may read the file, whatever the umask
+  public static func replace(
+    _ path: String, with bytes: [UInt8], mode: UInt32 = 0o644, isForAll: Bool = false
+  ) throws(Errno) {
     let (folder, name) = try place(of: path)
-    try folder.replace(name, with: bytes, isForAll: isForAll)
+    try folder.replace(name, with: bytes, mode: mode, isForAll: isForAll)
   }
 
   private static func place(of path: String) throws(Errno) -> (folder: Folder, name: String) {

@@ -21,6 +21,7 @@ final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
   private let path: String
   private let mostBytes: Int
   private let nothing: Content
+  private let mode: UInt32
   private let makeFolder: @Sendable () -> Void
   /// Serializes writes.
   private let disk = Guarded(())
@@ -28,11 +29,15 @@ final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
   /// - Parameters:
   ///   - mostBytes: the maximum size of a file in bytes; a longer one is ignored
   ///   - nothing: the content if there is no file
+  ///   - mode: the mode of the file, limited by the process's umask
   ///   - makeFolder: makes the file's folder if it is missing
-  init(path: String, mostBytes: Int, nothing: Content, makeFolder: @escaping @Sendable () -> Void) {
+  init(
+    path: String, mostBytes: Int, nothing: Content, mode: UInt32 = 0o644, makeFolder: @escaping @Sendable () -> Void
+  ) {
     self.path = path
     self.mostBytes = mostBytes
     self.nothing = nothing
+    self.mode = mode
     self.makeFolder = makeFolder
   }
 
@@ -50,7 +55,7 @@ final class StateFile<Content: Codable & Equatable & Sendable>: Sendable {
       edit(&new)
       guard new != old, let text = try? JSONEncoder().encode(new) else { return }
       makeFolder()
-      try? Files.replace(path, with: Array(text))
+      try? Files.replace(path, with: Array(text), mode: mode)
     }
   }
 }

@@ -138,7 +138,7 @@ struct HubService: Sendable {
       CorrectionsOutput(host: host, sink: sink), HotPlugService(host: host, sink: sink),
       AnnouncementOutput(host: host, sink: sink), GDL90Output(host: host, sink: sink),
       NMEA2000Output(host: host, sink: sink), MAVLinkOutput(host: host, sink: sink),
-      SignalKServerOutput(host: host, sink: sink),
+      SignalKServerOutput(host: host, sink: sink, tokens: signalKTokens),
     ]
     if let interval = ServiceManager.watchdogInterval {
       services.append(Watchdog(interval: interval, supervisor: hub.machine.supervisor, usageHistories: usageHistories))
@@ -221,6 +221,14 @@ struct HubService: Sendable {
     usageHistories?.isFolderTaken == true
       ? nil
       : StateFolder.path.map { folder in FleetMemory(path: "\(folder)/fleet.json") { try? StateFolder.make(folder) } }
+  }
+
+  /// The tokens that Signal K servers have given to the hub. They are stored except in the cases of `fenceMemory`.
+  private var signalKTokens: SignalKTokens {
+    let folder = fileText == nil || usageHistories?.isFolderTaken == true ? nil : StateFolder.path
+    return SignalKTokens(path: folder.map { "\($0)/signalk.json" }) {
+      if let folder { try? StateFolder.make(folder) }
+    }
   }
 
   /// The log line about the end of a hub that has switched off all devices whose power lines it has driven.

@@ -46,6 +46,28 @@ struct SignalKConnection: ~Copyable {
     return made
   }
 
+  /// Sends one HTTP request on a connection of its own, and returns the answer.
+  static func ask(
+    _ request: [UInt8], of server: SignalKServer, _ poller: Poller, _ patience: Patience,
+    _ clock: any MonotonicTimeSource
+  ) throws(SignalKServerError) -> SignalKAnswer {
+    var made = SignalKConnection(try connection(to: server, poller, patience, clock), patience, clock)
+    try made.write(request)
+    let deadline = clock.now + patience.answer
+    var answer = SignalKAnswer()
+    while !answer.isOver {
+      guard case let left = deadline - clock.now, left > .zero else { throw .connection(.silent) }
+      do throws(SignalKServerError) {
+        try answer.take(try made.read(atMost: left))
+      } catch {
+        // The end of the connection ends a body without a length.
+        if error == .connection(.closed), answer.status != nil { return answer }
+        throw error
+      }
+    }
+    return answer
+  }
+
   private init(_ connection: consuming ServerConnection, _ patience: Patience, _ clock: any MonotonicTimeSource) {
     self.connection = connection
     self.patience = patience

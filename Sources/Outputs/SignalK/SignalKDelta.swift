@@ -140,7 +140,7 @@ enum SignalKVessel {
 
   /// The UUID. It is constant until the system is installed again. If the machine has no ID, it is constant while the
   /// hub runs.
-  private static let uuid: String = {
+  static let uuid: String = {
     var bytes = [UInt8](repeating: 0, count: 16)
     if csystemd_hub_identity(&bytes) != 0 { bytes = bytes.map { _ in UInt8.random(in: .min ... .max) } }
     return text(of: bytes)

@@ -24,6 +24,8 @@ final class SignalKLink: PeerLink {
   private static let lasting = Duration.seconds(10)
 
   private let server: SignalKServer
+  /// The access at the start of the thread.
+  private let access: SignalKAccess
   private let version: String
   private let traffic: OutputTraffic.Kind
   private let sink: JournalSink
@@ -34,10 +36,11 @@ final class SignalKLink: PeerLink {
   private let state = Guarded(State())
 
   init(
-    _ server: SignalKServer, version: String, traffic: OutputTraffic.Kind, sink: JournalSink,
+    _ server: SignalKServer, _ access: SignalKAccess, version: String, traffic: OutputTraffic.Kind, sink: JournalSink,
     patience: SignalKConnection.Patience = .init()
   ) {
     self.server = server
+    self.access = access
     self.version = version
     self.traffic = traffic
     self.sink = sink
@@ -73,6 +76,7 @@ final class SignalKLink: PeerLink {
 
   private func run() {
     let poller = Poller(stop: stop.fileDescriptor)
+    var access = access
     var backoff = ReconnectBackoff()
     var nextTry: MonotonicInstant?
     // The last report in the log: the problem, an empty text for a connection, or `nil` for none.
@@ -88,18 +92,21 @@ final class SignalKLink: PeerLink {
       }
       let startedAt = clock.now
       do throws(SignalKServerError) {
-        try serve(poller) {
+        try serve(poller, &access) {
           if said != "" { sink.write(.notice, "Signal K: values go to \(server)") }
           said = ""
         }
         backoff.reset()
       } catch {
         if error.isStop { break }
+        let error = server.tokenFile == nil ? access.failed(error) : error
         if clock.now - startedAt >= SignalKLink.lasting { backoff.reset() }
         nextTry = clock.now + (error.isRefusal ? backoff.afterRefusal() : backoff.next())
         let problem = error.text(of: server)
-        if problem != said { sink.write(.warning, "\(problem); the hub tries again") }
+        if problem != said { sink.write(.warning, error.isFinal ? problem : "\(problem); the hub tries again") }
         said = problem
+        // Without a person's decision nothing changes, so the thread only waits for its end.
+        if error.isFinal { _ = poller.wait(for: nil) }
       }
     }
   }
@@ -107,9 +114,12 @@ final class SignalKLink: PeerLink {
   /// Sends messages until there are no more states to send.
   ///
   /// - Parameter connected: called when the server accepts messages
-  private func serve(_ poller: Poller, connected: () -> Void) throws(SignalKServerError) {
+  private func serve(
+    _ poller: Poller, _ access: inout SignalKAccess, connected: () -> Void
+  ) throws(SignalKServerError) {
+    let token = try token(poller, &access)
     var connection = try SignalKConnection.open(
-      to: server, token: try token(), version: version, poller, patience, clock)
+      to: server, token: token, version: version, poller, patience, clock)
     state.withLock { state in
       state.sender = SignalKSender()
       state.queue.removeAll()
@@ -133,8 +143,13 @@ final class SignalKLink: PeerLink {
     }
   }
 
-  private func token() throws(SignalKServerError) -> String? {
-    guard let file = server.tokenFile else { return nil }
+  private func token(_ poller: Poller, _ access: inout SignalKAccess) throws(SignalKServerError) -> String? {
+    guard let file = server.tokenFile else {
+      if server.transport == .tcp { return nil }
+      return try access.token { (request) throws(SignalKServerError) in
+        try SignalKConnection.ask(request, of: server, poller, patience, clock)
+      }
+    }
     if let reason = SecretFile.refusal(ofBoards: file) { throw .unreadableToken(file: file, reason: reason) }
     let token: String
     do throws(SecretFile.Failure) {

@@ -10,6 +10,13 @@ enum SignalKServerError: Error, Equatable {
   case broken
   /// The server sends far more than a client without subscriptions should receive.
   case floods
+  /// An administrator of the server has not decided yet on the access request of the hub, which has this name.
+  case pending(String)
+  case denied(String)
+  /// The server does not take the access request. The text is the server's own, printable; empty for none.
+  case accessRefused(String)
+  /// The server no longer accepts the token that it has given to the hub.
+  case withdrawn
 
   var isStop: Bool { self == .connection(.stopped) }
 
@@ -17,10 +24,14 @@ enum SignalKServerError: Error, Equatable {
   var isRefusal: Bool {
     switch self {
     case .connection(let error): error.isRefusal
+    case .pending: false
     case .left(let status): status == SignalKServerError.policyViolation
-    case .handshake, .unreadableToken, .broken, .floods: true
+    case .handshake, .unreadableToken, .broken, .floods, .denied, .accessRefused, .withdrawn: true
     }
   }
+
+  /// Whether the hub does not try again before its next start.
+  var isFinal: Bool { if case .denied = self { true } else { false } }
 
   private static let policyViolation: UInt16 = 1008
 
@@ -41,6 +52,18 @@ enum SignalKServerError: Error, Equatable {
     case .unreadableToken(let file, let reason): "'\(server.key).tokenFile' cannot be read from \(file): \(reason)"
     case .left(let status): "the server ended the connection\(status.map { " (\($0))" } ?? "")"
     case .broken: "the server breaks the WebSocket protocol"
+    case .pending(let name):
+      "approve '\(name)' in the server's Security / Access Requests, with the permission Read/Write"
+    case .denied(let name):
+      "the server's administrator denied the access request of '\(name)': to repeat it, restart the hub, or set "
+        + "'\(server.key).tokenFile'"
+    case .accessRefused(let text):
+      text.isEmpty
+        ? "the server takes no access requests: allow them in the server's Security / Settings, or set "
+          + "'\(server.key).tokenFile'"
+        : "the server refused the access request ('\(text)'): look into the server's Security / Access Requests, or set "
+          + "'\(server.key).tokenFile'"
+    case .withdrawn: "the server no longer accepts the token that it gave to this hub: the hub requests access"
     case .floods: "the server sends much more than a Signal K server sends to a client without subscriptions"
     }
   }

@@ -7,6 +7,7 @@ import ServiceLifecycle
 public final class SignalKServerOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
+  private let tokens: SignalKTokens
 
   /// The settings that require new connections if they change.
   private struct Settings: Equatable {
@@ -14,9 +15,11 @@ public final class SignalKServerOutput: Service {
     let isSimulated: Bool
   }
 
-  public init(host: HubHost, sink: JournalSink) {
+  /// - Parameter tokens: the tokens that servers have given to the hub
+  public init(host: HubHost, sink: JournalSink, tokens: SignalKTokens) {
     self.host = host
     self.sink = sink
+    self.tokens = tokens
   }
 
   public func run() async throws {
@@ -41,7 +44,9 @@ public final class SignalKServerOutput: Service {
       sink.write(.warning, "Signal K: SIMULATED values go to \(server)")
     }
     let hub = host.hub
-    let link = SignalKLink(server, version: host.version, traffic: host.traffic.signalK, sink: sink)
+    let access = SignalKAccess(
+      to: server, version: host.version, name: "SensorHub \(hub.board.name)", tokens: tokens, sink: sink)
+    let link = SignalKLink(server, access, version: host.version, traffic: host.traffic.signalK, sink: sink)
     let states = hub.sendStates(
       as: Holder("signalk \(server)"), keepsAwake: server.keepsAwake, rateHz: SignalKSender.rateHz, parts: server.parts
     ) { link.send($0, lastKnown: $0.position == nil ? hub.lastKnownPosition : nil) }

@@ -11,12 +11,11 @@ struct WebSocketHandshake {
     case moved(to: String)
   }
 
-  private static let longestHead = 8 * 1024
   /// The value that a server appends to the key before it hashes it (RFC 6455, section 1.3).
   private static let guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
   private let key: String
-  private var head: [UInt8] = []
+  private var head = HTTPAnswerHead()
 
   /// - Parameter nonce: 16 random bytes, in base64
   init(key nonce: String) { key = nonce }
@@ -40,49 +39,26 @@ struct WebSocketHandshake {
   ///
   /// - Returns: the bytes after the answer's head; `nil` while the head is incomplete
   mutating func take(_ bytes: [UInt8]) throws(Failure) -> ArraySlice<UInt8>? {
-    // The line ends after the head may arrive in two reads, so search the last three earlier bytes too.
-    let searched = max(0, head.count - 3)
-    head += bytes
-    guard Array("HTTP/".utf8).starts(with: head.prefix(5)) else { throw .noWebSocket(shown(head[...])) }
-    let limit = min(head.count, WebSocketHandshake.longestHead)
-    guard limit >= 4, let end = (searched..<max(searched, limit - 3)).first(where: isEnd) else {
-      if head.count >= WebSocketHandshake.longestHead { throw .noWebSocket("") }
-      return nil
-    }
-    try check(String(decoding: head[..<end], as: UTF8.self).split(separator: "\r\n"))
-    return head[(end + 4)...]
+    guard let rest = try head.take(bytes) else { return nil }
+    try check()
+    return rest
   }
 
-  private func isEnd(_ index: Int) -> Bool { head[index..<index + 4].elementsEqual("\r\n\r\n".utf8) }
-
-  private func check(_ lines: [Substring]) throws(Failure) {
-    let first = lines.first ?? ""
-    var headers: [String: Substring] = [:]
-    for line in lines.dropFirst() {
-      guard let colon = line.firstIndex(of: ":") else { continue }
-      headers[line[..<colon].lowercased()] = line[line.index(after: colon)...].drop { $0 == " " }
-    }
-    switch first.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) {
+  private func check() throws(Failure) {
+    switch head.status {
     case 101: break
-    case 301, 302, 303, 307, 308:
-      throw .moved(to: Text.printable(String((headers["location"] ?? "").prefix(80))))
+    case 301, 302, 303, 307, 308: throw .moved(to: head.location)
     case 401, 403: throw .unauthorised
-    default: throw .noWebSocket(shown(Array(first.utf8)[...]))
+    default: throw .noWebSocket(head.firstLine)
     }
-    guard headers["upgrade"]?.lowercased() == "websocket",
-      headers["sec-websocket-accept"].map({ $0.elementsEqual(expectedAccept) }) == true
-    else { throw .noWebSocket(shown(Array(first.utf8)[...])) }
+    guard head["upgrade"]?.lowercased() == "websocket",
+      head["sec-websocket-accept"].map({ $0.elementsEqual(expectedAccept) }) == true
+    else { throw .noWebSocket(head.firstLine) }
   }
 
   /// The value that proves that the server has read the key.
   private var expectedAccept: String {
     Data(SHA1.digest(Array((key + WebSocketHandshake.guid).utf8))).base64EncodedString()
-  }
-
-  /// The first line of an answer, cut and made printable, because the server is not trusted.
-  private func shown(_ bytes: ArraySlice<UInt8>) -> String {
-    let line = bytes.prefix(80).prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
-    return Text.printable(String(decoding: line, as: UTF8.self))
   }
 }
 
