@@ -42,6 +42,7 @@ public final class ReceiverReader: Sendable {
     counters = counted.changes
     self.speed = speed
     self.outputSubject = outputSubject
+    receiverHealth = ReceiverHealth()
     identity = identification.present
     corrections = ReceiverCorrections()
     rawSubject = OutputSubject()
