@@ -295,6 +295,12 @@ public final class DeviceMonitor: Sendable {
   /// The start of the rest; `nil` while the device works, or if unknown.
   var restingSince: MonotonicInstant? { state.withLock { $0.machine.idle.restingSince } }
 
+  /// Records that a device with a switch has been off since an instant before this run of the hub, because the machine
+  /// was. Its next start is then one to learn from. Call this before the first start of the run.
+  func wasOff(since instant: MonotonicInstant) {
+    state.withLock { if $0.machine.idle.power.switch != .none { $0.machine.idle.rested(since: instant) } }
+  }
+
   /// Sets the next scheduled wake; `nil` if none is known.
   ///
   /// - Returns: whether this is a change

@@ -95,4 +95,13 @@ extension Hub {
     fixPlanner.takeUp(
       offset: offset, due: secondsUntilDue.map { now + .nanoseconds(Int64($0 * 1e9)) })
   }
+
+  /// Records that the machine was off until it booted, and thus all devices with a switch. Otherwise nothing would be
+  /// learned from the starts of a machine that is switched off after each fix.
+  ///
+  /// - Parameter seconds: the time since the machine was switched off
+  public func wasSwitchedOff(secondsAgo seconds: Double) {
+    let instant = machine.clock.now + .nanoseconds(-Int64(seconds * 1e9))
+    for monitor in monitors { monitor.wasOff(since: instant) }
+  }
 }

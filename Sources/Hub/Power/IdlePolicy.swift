@@ -70,6 +70,9 @@ struct IdlePolicy: Sendable {
   /// Whether the device failed to fall asleep after its last run.
   var isAwake: Bool { rest.isAwake }
 
+  /// Records that the device has rested since an instant before this run of the hub.
+  mutating func rested(since instant: MonotonicInstant) { usage.rested(since: instant) }
+
   /// Records that the supply is on for the device.
   mutating func required(at now: MonotonicInstant, _ milliwattHours: Double) {
     usage.required(at: now, milliwattHours, after: rest.sleep)

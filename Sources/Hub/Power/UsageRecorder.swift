@@ -53,6 +53,12 @@ struct UsageRecorder: Sendable {
     start = nil
   }
 
+  /// Records that the device has rested since an instant before this run of the hub. A rest or start that the run has
+  /// seen counts instead.
+  mutating func rested(since instant: MonotonicInstant) {
+    if offSince == nil, start == nil { offSince = instant }
+  }
+
   /// - Parameters:
   ///   - milliwattHours: the device's energy up to now
   ///   - sleep: the sleep mode before the start, if modes are chosen

@@ -128,6 +128,8 @@ public final class BoardSleepOutput: Service {
       isCertain = isTimeCertain(settings, memory, system)
       if isCertain {
         wake = memory.wake(at: system)
+        let seconds = Double(system - sleep.beganAt) / 1e9
+        if sleep.way == .poweroff, (0...400 * 86_400).contains(seconds) { host.hub.wasSwitchedOff(secondsAgo: seconds) }
       } else {
         memory.sleep = nil
         memory.sleepCount += 1
