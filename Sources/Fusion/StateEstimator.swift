@@ -216,12 +216,23 @@ public struct StateEstimator: Sendable {
       StateEstimator.longestPositionLifetimeSeconds)
   }
 
+  /// The age limit of the receiver's last position, seconds.
+  private var positionAgeLimit: Double {
+    receiverRate.epochsWithoutPosition < 2 ? positionLifetime : StateEstimator.lostPositionSeconds
+  }
+
+  /// The last instant at which the position or the attitude is valid if no further measurement comes; `nil` without
+  /// either.
+  public var validUntil: MonotonicInstant? {
+    let position = receiverPosition.map { $0.at + .nanoseconds(Int64(positionAgeLimit * 1e9)) }
+    let attitude = newestSample.map { $0 + .nanoseconds(Int64(StateEstimator.attitudeLifetimeSeconds * 1e9)) }
+    return [position, attitude].compactMap { $0 }.max()
+  }
+
   /// Whether the receiver's last position is still valid.
   private mutating func isReceiverPositionPresent(at now: MonotonicInstant) -> Bool {
     guard let at = receiverPosition?.at else { return false }
-    let age = now.seconds(since: at)
-    if age > positionLifetime { return false }
-    return receiverRate.epochsWithoutPosition < 2 || age <= StateEstimator.lostPositionSeconds
+    return now.seconds(since: at) <= positionAgeLimit
   }
 
   // Mutating, although it changes nothing: a non-mutating method would copy the estimator.

@@ -65,7 +65,12 @@ private struct HeardDevices: Sendable {
 
   func listen() -> Lifetime {
     let lifetime = Lifetime()
-    for (place, device) in places { listen(to: device, place).store(in: lifetime) }
+    for (place, device) in places {
+      listen(to: device, place).store(in: lifetime)
+      device.reader.monitor.changes.subscribe(
+        as: "state", receiveValue: { if $0.power == .failed { log.deviceFailed(of: board) } }
+      ).store(in: lifetime)
+    }
     return lifetime
   }
 

@@ -117,6 +117,17 @@ public struct Fuser: Sendable {
     }
   }
 
+  /// The last instant at which the position or the attitude is valid if no further input comes; `nil` without either,
+  /// and outside a run.
+  var validUntil: MonotonicInstant? { isUnderWay ? estimator.validUntil : nil }
+
+  /// The state at an instant without an input.
+  func stateWithoutInput(at instant: MonotonicInstant) -> FusedState {
+    // This uses a copy, so that the states of later inputs depend on the inputs alone.
+    var copy = self
+    return copy.state(at: instant)
+  }
+
   private mutating func begin(_ knowledge: FusionKnowledge) {
     self.knowledge = knowledge
     isUnderWay = true

@@ -12,6 +12,8 @@ public final class FusionLog: Sendable {
   /// The shortest time between two inputs. It equals the precision of timestamps for clients, and keeps instants
   /// unique.
   private static let leastBetweenInputs = Duration.microseconds(1)
+  /// How long after the end of its validity a part counts as expired, so that rounding does not matter.
+  private static let expiryMargin = Duration.milliseconds(1)
 
   private final class Observer: Sendable {
     let receive: @Sendable (FusionInput, MonotonicInstant) -> Void
@@ -40,7 +42,7 @@ public final class FusionLog: Sendable {
     /// Whether the run must begin again after the exchange of boards.
     var beginsAgain = false
     var observers: [Observer] = []
-    /// The last value of each part of the state from before this run.
+    /// The last value of each part of the state from before this run, or from before the last expiry.
     var remembered: FusedState?
     /// The UTC time that a receiver reported most recently. The receiver may belong to an earlier board.
     var statedTime: FusionKnowledge.StatedTime?
@@ -96,6 +98,8 @@ public final class FusionLog: Sendable {
   /// Whether a client uses the fused state, and since when.
   let fusionRun: MutableProperty<FusionRun>
   private let state: Guarded<State>
+  /// The alarm for the state after a failure; set only during a run, while a device fails.
+  private let expiryAlarm: Alarm
   private let lifetime = Lifetime()
 
   /// - Parameters:
@@ -105,6 +109,7 @@ public final class FusionLog: Sendable {
     self.clock = clock
     fusionRun = MutableProperty(FusionRun(isUnderWay: false, since: clock.now))
     state = Guarded(State(board, monitors: monitors, at: clock.now))
+    expiryAlarm = Alarm(clock: clock)
     // Measurements from before the machine was suspended do not describe the present.
     clock.onResume { [weak self] _ in self?.forget() }.store(in: lifetime)
   }
@@ -122,7 +127,8 @@ public final class FusionLog: Sendable {
   /// The number of the board in service, for `append`.
   var boardNumber: Int { state.withLock { $0.boardNumber } }
 
-  /// The last value of each part of the state from before the present run, however old. Each part has its date.
+  /// The last value of each part of the state from before the present run, or from before the last expiry (`expire`),
+  /// however old. Each part has its date.
   var remembered: FusedState? { state.withLock { $0.remembered } }
 
   // MARK: The board
@@ -203,6 +209,43 @@ public final class FusionLog: Sendable {
       return state.isSuspended ? nil : append(.end, readAt: now, &state)
     }
     if let pending { finish(pending, .end) }
+    // A state without an input is for the clients of a run.
+    expiryAlarm.cancel()
+  }
+
+  /// Handles the failure of a device. If it was the last one that caused states, its values would stay in the last state
+  /// for ever. So one more state follows when they have expired. An input that comes first makes that state unnecessary.
+  ///
+  /// - Parameter board: the number of the device's board
+  func deviceFailed(of board: Int) {
+    expiryAlarm.set(asking: {
+      state.withLock { state in
+        guard board == state.boardNumber, !state.isSuspended, let end = state.fuser.validUntil,
+          let last = lastState.value, last.mode != .none
+        else { return nil }
+        return end + FusionLog.expiryMargin
+      }
+    }) { [weak self] in self?.expire() }
+  }
+
+  /// Sends the state at present, without an input, if its mode is not that of the last state.
+  private func expire() {
+    let now = clock.now
+    let pending = state.withLock { state -> Pending? in
+      guard state.fuser.isUnderWay, !state.isSuspended, let last = lastState.value else { return nil }
+      let instant = max(now, state.at + FusionLog.leastBetweenInputs)
+      let fused = state.fuser.stateWithoutInput(at: instant)
+      guard fused.mode != last.mode else { return nil }
+      state.at = instant
+      state.remembered = last.remembering(state.remembered)
+      var pending = Pending(at: instant)
+      pending.hasLastState = lastState.stage(fused)
+      if let run = state.run, run.stage(fused) { pending.run = run }
+      return pending
+    }
+    guard let pending else { return }
+    if pending.hasLastState { lastState.deliver() }
+    pending.run?.deliver()
   }
 
   /// Processes the next input of a device.

@@ -1,0 +1,67 @@
+import Fusion
+import HardwareIO
+import MonotonicTime
+import Publishing
+import TestSupport
+import Testing
+
+@testable import Hub
+
+/// The state of the only receiver after its cable has been pulled: on a pseudo-terminal, with a clock that the test
+/// moves.
+@Suite(.timeLimit(.minutes(10)))
+struct LostReceiverTests {
+  private let terminal = PseudoTerminal()
+  private let clock = ManualClock()
+  private let hub: Hub
+  private let states = Recorder<FusedState>()
+
+  init() throws {
+    let power = "power: { switch: 'none', lingerSeconds: 0 }"
+    let gps = "gps: { driver: 'nmea', port: '\(terminal.path)', speed: 9600, \(power) }"
+    let board = "{ name: 'test', devices: { \(gps) } }"
+    hub = Hub(board: try Board(json5: Array(board.utf8), file: "test"), hardware: LinuxHardware(), clock: clock)
+  }
+
+  /// Subscribes to the state, waits for a position, and then pulls the cable.
+  private func loseReceiver() -> Subscription {
+    let watch = hub.state(rateHz: nil).subscribe(as: "watch", receiveValue: { [states] in states.append($0) })
+    #expect(hub.waits { hub.devices[0].power == .acquiring })
+    for second in 10...11 {
+      terminal.write(nmeaLine("GPRMC,1200\(second).00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A"))
+    }
+    #expect(states.waits { $0.last?.mode == .gnss })
+    #expect(hub.waits { hub.devices[0].counters.contains { $0.name == "epochs" && $0.value == 2 } })
+    terminal.hangUp()
+    #expect(hub.waits { hub.devices[0].power == .failed })
+    return watch
+  }
+
+  @Test func `when the position of a lost receiver is too old, a client gets one more state, without it`() async {
+    let watch = loseReceiver()
+    clock.run(until: clock.now + .seconds(4))
+    #expect(states.values.allSatisfy { $0.mode == .gnss && $0.position != nil })
+    clock.run(until: clock.now + .seconds(2))
+    #expect(states.waits { $0.last?.mode == FusedState.Mode.none })
+    let last = states.values.last
+    #expect(last?.position == nil && last?.fix == nil && last.map { clock.now - $0.at <= .seconds(2) } == true)
+    #expect(hub.lastKnownPosition?.latitudeDegrees == 52 + 31.0 / 60)
+    let count = states.values.count
+    clock.run(until: clock.now + .seconds(60))
+    #expect(states.values.count == count)
+    watch.cancel()
+    hub.shutDown()
+    await hub.isOff()
+    #expect(clock.waitingCount == 0)
+  }
+
+  @Test func `no timer is left if the last client leaves before the position of a lost receiver is too old`() async {
+    loseReceiver().cancel()
+    let count = states.values.count
+    hub.shutDown()
+    await hub.isOff()
+    #expect(clock.waitingCount == 0)
+    clock.run(until: clock.now + .seconds(60))
+    #expect(states.values.count == count)
+  }
+}
