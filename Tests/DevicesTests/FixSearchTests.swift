@@ -162,6 +162,29 @@ struct FixSearchTests {
     }
   }
 
+  @Test(
+    arguments: [
+      ("ANTSTATUS=OPEN", .openAntenna, "the receiver reports that its antenna is open"),
+      ("ANTSTATUS=SHORT", .shortedAntenna, "the receiver reports a short circuit in its antenna"),
+    ] as [(String, FixSearch.Finding, String)])
+  func `a receiver without satellites that reports a fault of its antenna is believed`(
+    _ text: String, _ finding: FixSearch.Finding, _ summary: String
+  ) {
+    for strengths in [[], [0, 0, 0, 0, 0]] {
+      var line = Line()
+      line.hear(nmeaLine("GPTXT,01,01,02,\(text)"), seconds: 1)
+      line.see(strengths, seconds: 20)
+      #expect(line.finding == finding && finding.summary(on: "x") == summary, "\(strengths)")
+      #expect(finding.nextStep(on: "x", isSpeedFixed: false)?.hasPrefix("check the antenna's plug and cable") == true)
+      // A passive antenna also counts as open.
+      line.see([12, 18], seconds: 1)
+      #expect(line.finding == .fewSatellites(2, strongest: 18))
+      line.hear(nmeaLine("GPTXT,01,01,02,ANTSTATUS=OK"), seconds: 1)
+      line.see(strengths, seconds: 13)
+      #expect(line.finding == (strengths.isEmpty ? .noList : .noSatellites))
+    }
+  }
+
   @Test func `one weak satellite points to the antenna`() {
     var line = Line()
     line.see([12, 0, 0], seconds: 20)
@@ -184,8 +207,8 @@ struct FixSearchTests {
 
   @Test func `all findings have different texts`() {
     let all: [FixSearch.Finding] = [
-      .starting, .silent(.seconds(9)), .noSentences(.seconds(9)), .noList, .noSatellites,
-      .fewSatellites(2, strongest: 20), .weakSignals(7, strongest: 20), .loading(8, strongest: 40),
+      .starting, .silent(.seconds(9)), .noSentences(.seconds(9)), .noList, .noSatellites, .openAntenna,
+      .shortedAntenna, .fewSatellites(2, strongest: 20), .weakSignals(7, strongest: 20), .loading(8, strongest: 40),
     ]
     #expect(Set(all.map { $0.summary(on: "/dev/ttyS0") }).count == all.count)
   }

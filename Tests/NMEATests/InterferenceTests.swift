@@ -89,6 +89,35 @@ struct InterferenceTests {
     #expect(alone.last?.interference.jamming == .critical && alone.last?.interference.spoofing == .multiple)
   }
 
+  @Test(
+    arguments: [
+      ("GPTXT,01,01,02,ANTSTATUS=OPEN", .open), ("GNTXT,01,01,02,ANTSTATUS=SHORT", .short),
+      ("GNTXT,01,01,02,ANTSTATUS=OK", .good), ("GPTXT,01,01,02,ANTSTATUS=INIT", .unknown),
+      ("GPTXT,01,01,02,ANTSTATUS=DONTKNOW", .unknown), ("GPTXT,01,01,01,ANTENNA OPEN", .open),
+      ("GPTXT,01,01,02,ANTSUPERV=AC SD PDoS SR", .unknown),
+    ] as [(String, AntennaStatus)])
+  func `a receiver that states its antenna's status in a text does not repeat it`(
+    _ text: String, _ status: AntennaStatus
+  ) {
+    let quiet = [[UInt8]](repeating: [], count: 31)
+    let found = epochs([Array(nmeaLine(text).utf8) + solution(0)] + quiet + [solution(33), solution(34)])
+    #expect(found.fixes.map(\.interference.antenna) == [status, status, status] && found.unknown == 0)
+  }
+
+  @Test func `a later report of the antenna replaces an earlier one, and the worst band counts`() {
+    let open = Array(nmeaLine("GNTXT,01,01,02,ANTSTATUS=OPEN").utf8)
+    let good = Array(nmeaLine("GNTXT,01,01,02,ANTSTATUS=OK").utf8)
+    var bands: [UInt8] = [0, 2, 0, 0] + [UInt8](repeating: 0, count: 48)
+    (bands[6], bands[30]) = (2, 3)
+    var hardware = [UInt8](repeating: 0, count: 60)
+    hardware[20] = 4
+    let reads = [
+      open + solution(0), good + solution(1), MadeMessage.ubx(UBXKind.monRF, bands) + solution(2),
+      MadeMessage.ubx(UBXKind.monHW, hardware) + solution(3),
+    ]
+    #expect(epochs(reads).fixes.map(\.interference.antenna) == [.open, .good, .short, .open])
+  }
+
   @Test func `a Quectel receiver's estimated errors are the sigmas of the epoch`() throws {
     let gga = nmeaLine("GNGGA,120000.00,4807.0380,N,01131.0000,E,4,12,0.7,400,M,46.9,M,,")
     let found = epochs([Array((gga + nmeaLine("PQTMEPE,2,1.593,1.295,3.759,2.053,4.283")).utf8)])

@@ -1,6 +1,7 @@
 import HardwareIO
 import MonotonicTime
 import NMEA
+import UBX
 
 /// Determines why a receiver has no fix, from the bytes on its line and from the satellites that it lists.
 ///
@@ -20,6 +21,10 @@ public struct FixSearch: Equatable, Sendable {
     case noList
     /// No satellite is received.
     case noSatellites
+    /// No satellite is received or listed, and the receiver reports that no antenna is connected.
+    case openAntenna
+    /// No satellite is received or listed, and the receiver reports a short circuit in its antenna.
+    case shortedAntenna
     /// Fewer satellites are received than a position needs.
     case fewSatellites(Int, strongest: Int)
     /// Too few satellites are strong enough for their data to be read.
@@ -66,6 +71,8 @@ public struct FixSearch: Equatable, Sendable {
   private var sky: Sky?
   /// The time between two reports of the receiver, at least a second.
   private let reportInterval: Duration
+  /// The receiver's last report about its antenna.
+  private var antenna = AntennaStatus.unknown
 
   /// - Parameter reportInterval: the time between two reports of the receiver, at least a second
   public init(reportInterval: Duration = .seconds(1)) { self.reportInterval = reportInterval }
@@ -97,6 +104,7 @@ public struct FixSearch: Equatable, Sendable {
 
   /// Records the satellites of an epoch without a fix.
   public mutating func take(_ observation: borrowing GNSSObservation) {
+    antenna = observation.fix.interference.antenna
     if observation.sky.isEmpty { return }
     // A satellite may have several signals. Its strongest signal counts.
     var strengths: [SatelliteNumber: Int] = [:]
@@ -124,11 +132,22 @@ public struct FixSearch: Equatable, Sendable {
     guard let firstFrameAt, now - firstFrameAt >= limit(atLeast: FixSearch.shortestListPatience) else {
       return .starting
     }
-    guard let sky, now - sky.at <= max(FixSearch.shortestListLifetime, reportInterval * 3) else { return .noList }
-    if sky.heard == 0 { return .noSatellites }
+    guard let sky, now - sky.at <= max(FixSearch.shortestListLifetime, reportInterval * 3) else {
+      return antennaFault ?? .noList
+    }
+    // A passive antenna draws no current, so a receiver reports it as open although it works.
+    if sky.heard == 0 { return antennaFault ?? .noSatellites }
     if sky.heard < FixSearch.leastSatellites { return .fewSatellites(sky.heard, strongest: sky.strongest) }
     if sky.strong < FixSearch.leastSatellites { return .weakSignals(sky.heard, strongest: sky.strongest) }
     return .loading(sky.heard, strongest: sky.strongest)
+  }
+
+  private var antennaFault: Finding? {
+    switch antenna {
+    case .open: .openAntenna
+    case .short: .shortedAntenna
+    case .unknown, .good: nil
+    }
   }
 }
 
@@ -137,7 +156,7 @@ extension FixSearch.Finding {
   public var isOfLine: Bool {
     switch self {
     case .silent, .noSentences: true
-    case .starting, .noList, .noSatellites, .fewSatellites, .weakSignals, .loading: false
+    case .starting, .noList, .noSatellites, .openAntenna, .shortedAntenna, .fewSatellites, .weakSignals, .loading: false
     }
   }
 
@@ -145,7 +164,7 @@ extension FixSearch.Finding {
   public var lineTrouble: Duration? {
     switch self {
     case .silent(let time), .noSentences(let time): time
-    case .starting, .noList, .noSatellites, .fewSatellites, .weakSignals, .loading: nil
+    case .starting, .noList, .noSatellites, .openAntenna, .shortedAntenna, .fewSatellites, .weakSignals, .loading: nil
     }
   }
 
@@ -161,6 +180,8 @@ extension FixSearch.Finding {
     case .noSentences: "bytes but no sentences on \(port): wrong speed, or not a receiver"
     case .noList: "it has no fix, and lists no satellites"
     case .noSatellites: "no satellite in view: the antenna receives nothing"
+    case .openAntenna: "the receiver reports that its antenna is open"
+    case .shortedAntenna: "the receiver reports a short circuit in its antenna"
     case .fewSatellites(let count, let strongest):
       (count == 1 ? "1 satellite in view (" : "\(count) satellites in view (up to ")
         + "\(strongest) dB): a position needs \(FixSearch.leastSatellites)"
@@ -194,6 +215,9 @@ extension FixSearch.Finding {
     case .noSentences: "the hub tries all usual speeds; check what is connected: sensorhub probe"
     case .noList:
       "after a minute check its antenna, and that its messages list satellites (GSV, NAV-SAT)"
+    case .openAntenna:
+      "check the antenna's plug and cable; if the antenna is passive, check that it has a free view of the sky"
+    case .shortedAntenna: "check the antenna's plug and cable, and that its current is not too high for the receiver"
     case .noSatellites, .fewSatellites, .weakSignals:
       "check the antenna's plug and cable, and that the antenna has a free view of the sky"
     case .loading: "wait: usually half a minute, up to 13 minutes for a receiver without stored data"

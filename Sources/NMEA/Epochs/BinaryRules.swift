@@ -50,17 +50,21 @@ extension EpochAssembler {
     case (.ubx, UBXKind.monRF):
       guard let radio = RadioStatus(message), radio.count > 0 else { return false }
       var (jamming, indicator) = (JammingReport.unknown, UInt8(0))
+      var antenna = AntennaStatus.unknown
       for index in 0..<radio.count {
         let band = radio[index]
         if band.jamming.rawValue > jamming.rawValue { jamming = band.jamming }
         indicator = max(indicator, band.jammingIndicator)
+        if band.antennaStatus.rawValue > antenna.rawValue { antenna = band.antennaStatus }
       }
       interference.note(jamming, at: now)
       interference.note(indicator: indicator, at: now)
+      interference.note(antenna)
     case (.ubx, UBXKind.monHW):
       guard let hardware = HardwareStatus(message) else { return false }
       interference.note(hardware.band.jamming, at: now)
       interference.note(indicator: hardware.band.jammingIndicator, at: now)
+      interference.note(hardware.band.antennaStatus)
     case (.ubx, UBXKind.secSIG):
       guard let status = SecurityStatus(message) else { return false }
       interference.note(status, at: now)

@@ -6,6 +6,8 @@ public struct Interference: Equatable, Sendable {
   public var spoofing = SpoofingReport.unknown
   /// Continuous-wave interference, from 0 for none to 255 for strong; gpsd's `jam`.
   public var jammingIndicator: UInt8?
+  /// The latest report about the antenna.
+  public var antenna = AntennaStatus.unknown
 
   public init() {}
 
@@ -34,11 +36,15 @@ struct InterferenceMemory: Sendable {
   private var fusionMode: Stated<FusionMode>?
   /// The report of SEC-SIG. Firmware that sends SEC-SIG does not update the other reports.
   private var security: Stated<(jamming: JammingReport, spoofing: SpoofingReport)>?
+  /// The latest report about the antenna. It stays valid, because sentences report only changes.
+  private var antenna = AntennaStatus.unknown
 
   mutating func note(_ jamming: JammingReport, at now: Int64) { self.jamming = Stated(value: jamming, at: now) }
   mutating func note(otherBand: JammingReport, at now: Int64) { self.otherBand = Stated(value: otherBand, at: now) }
   mutating func note(_ spoofing: SpoofingReport, at now: Int64) { self.spoofing = Stated(value: spoofing, at: now) }
   mutating func note(indicator: UInt8, at now: Int64) { self.indicator = Stated(value: indicator, at: now) }
+
+  mutating func note(_ antenna: AntennaStatus) { self.antenna = antenna }
 
   mutating func note(_ status: SecurityStatus, at now: Int64) {
     security = Stated(value: (status.jamming, status.spoofing), at: now)
@@ -57,6 +63,7 @@ struct InterferenceMemory: Sendable {
     present.spoofing =
       security.flatMap { $0.spoofing == .unknown ? nil : $0.spoofing } ?? spoofing?.known(at: now) ?? .unknown
     present.jammingIndicator = indicator?.known(at: now)
+    present.antenna = antenna
     return present
   }
 

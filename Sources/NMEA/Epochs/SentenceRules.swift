@@ -76,7 +76,8 @@ extension EpochAssembler {
       attitude.rollDegrees = pashr.rollDegrees ?? attitude.rollDegrees
       attitude.pitchDegrees = pashr.pitchDegrees ?? attitude.pitchDegrees
       return true
-    case .dtm, .wind, .sti, .txt, .mediaTekAcknowledgement: break
+    case .txt(let txt): if let status = txt.antennaStatus { interference.note(status) }
+    case .dtm, .wind, .sti, .mediaTekAcknowledgement: break
     }
     return false
   }

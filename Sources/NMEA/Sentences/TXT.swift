@@ -1,3 +1,5 @@
+import UBX
+
 /// A message from the receiver to its user, such as its firmware at start.
 public struct TXT: Equatable, Sendable {
   public var severity: Severity
@@ -22,6 +24,21 @@ public struct TXT: Equatable, Sendable {
     let bytes = fields.bytes()
     textLength = min(bytes.count, 80)
     for index in 0..<textLength { text[index] = bytes[index] }
+  }
+
+  /// The status of the antenna, if the text states it; `nil` otherwise. u-blox sends `ANTSTATUS=OPEN` at the start and
+  /// after each change (M8 receiver description, "Active antenna supervisor"); CASIC receivers send `ANTENNA OPEN`.
+  public var antennaStatus: AntennaStatus? {
+    if isText("ANTSTATUS=OPEN") || isText("ANTENNA OPEN") { return .open }
+    if isText("ANTSTATUS=SHORT") || isText("ANTENNA SHORT") { return .short }
+    if isText("ANTSTATUS=OK") || isText("ANTENNA OK") { return .good }
+    return isText("ANTSTATUS=INIT") || isText("ANTSTATUS=DONTKNOW") ? .unknown : nil
+  }
+
+  private func isText(_ other: StaticString) -> Bool {
+    other.withUTF8Buffer { other in
+      other.count == textLength && other.indices.allSatisfy { other[$0] == text[$0] }
+    }
   }
 
   public static func == (lhs: TXT, rhs: TXT) -> Bool {

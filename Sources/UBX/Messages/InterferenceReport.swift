@@ -18,12 +18,20 @@ public enum SpoofingReport: UInt8, Equatable, Sendable {
   case multiple = 3
 }
 
+/// A receiver's report about its antenna, numbered as u-blox does. A receiver that measures the antenna's current
+/// reports an antenna without current as open. u-blox's 0, before the first measurement, counts as unknown.
+public enum AntennaStatus: UInt8, Equatable, Sendable {
+  case unknown = 1
+  case good = 2
+  case short = 3
+  case open = 4
+}
+
 /// MON-RF: the radio's state, band by band; 4 bytes, and 24 for each band.
 public struct RadioStatus {
   public struct Band: Equatable, Sendable {
     public let jamming: JammingReport
-    /// The status of the antenna: 0 initial, 1 unknown, 2 good, 3 short circuit, 4 open.
-    public let antennaStatus: UInt8
+    public let antennaStatus: AntennaStatus
     /// The power of the antenna: 0 off, 1 on, 2 unknown.
     public let antennaPower: UInt8
     public let noisePerMillisecond: UInt16
@@ -47,7 +55,8 @@ public struct RadioStatus {
     let start = 4 + 24 * index
     return Band(
       jamming: JammingReport(rawValue: payload.uint8(start + 1) & 3) ?? .unknown,
-      antennaStatus: payload.uint8(start + 2), antennaPower: payload.uint8(start + 3),
+      antennaStatus: AntennaStatus(rawValue: payload.uint8(start + 2)) ?? .unknown,
+      antennaPower: payload.uint8(start + 3),
       noisePerMillisecond: payload.uint16(start + 12), gain: payload.uint16(start + 14),
       jammingIndicator: payload.uint8(start + 16))
   }
@@ -62,7 +71,8 @@ public struct HardwareStatus {
     let payload = message.payload
     guard message.format == .ubx, message.kind == UBXKind.monHW, payload.count >= 60 else { return nil }
     band = RadioStatus.Band(
-      jamming: JammingReport(rawValue: payload.uint8(22) >> 2 & 3) ?? .unknown, antennaStatus: payload.uint8(20),
+      jamming: JammingReport(rawValue: payload.uint8(22) >> 2 & 3) ?? .unknown,
+      antennaStatus: AntennaStatus(rawValue: payload.uint8(20)) ?? .unknown,
       antennaPower: payload.uint8(21), noisePerMillisecond: payload.uint16(16), gain: payload.uint16(18),
       jammingIndicator: payload.uint8(payload.count >= 68 ? 53 : 45))
   }
