@@ -51,6 +51,48 @@ struct ChipProbeTests {
     #expect(bus.written.withLock { $0 }.allSatisfy { $0.count == 1 })
   }
 
+  /// A chip at 0x68 with the given registers.
+  private struct RegistersBus: I2CBus {
+    let name = "registers"
+    let maximumReadLength = 32
+    var registers: [UInt8]
+
+    func transaction(_ address: UInt8, _ operations: UnsafeBufferPointer<I2COperation>) throws(HardwareError) {
+      guard address == 0x68 else { throw .noAcknowledge(bus: name, address: address) }
+      var register = 0
+      for operation in operations {
+        switch operation {
+        case .write(let bytes): register = Int(bytes[0])
+        case .read(let bytes):
+          for index in bytes.indices {
+            bytes[index] = registers.indices.contains(register) ? registers[register] : 0
+            register += 1
+          }
+        }
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      // The second is the identity of a BMI270.
+      ([0x24, 0x59, 0x23, 0x07, 0x31, 0x12, 0x26], "real-time clock"),
+      ([0x23, 0x59, 0x23, 0x07, 0x31, 0x12, 0x26], "real-time clock"),
+      // Ten at night on a clock of twelve hours, with the bit of the century.
+      ([0x24, 0x00, 0x70, 0x01, 0x01, 0x81, 0x00], "real-time clock"),
+      // A BMI270 after a reset: no error, ready for a command, no data.
+      ([0x24, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00], "BMI270"),
+    ] as [([UInt8], String)])
+  func `a real-time clock is not taken for an inertial sensor`(_ registers: [UInt8], _ title: String) throws {
+    let findings = try ChipProbe.find(on: RegistersBus(registers: registers))
+    guard case .chip(let chip, 0x68)? = findings.first else {
+      Issue.record("nothing is recognised: \(findings)")
+      return
+    }
+    #expect(chip.title.hasPrefix(title))
+    #expect(chip.driver == nil)
+  }
+
   private struct HungBus: I2CBus {
     let name = "hung"
     let maximumReadLength = 32

@@ -153,7 +153,7 @@ struct Probe: ParsableCommand {
         switch finding {
         case .chip(let chip, let address):
           let place = "\(path): 0x\(String(address, radix: 16)) is \(chip.title)"
-          Terminal.standardOutput(chip.driver == nil ? "\(place), which the hub cannot read yet" : place)
+          Terminal.standardOutput(chip.driver == nil ? "\(place), \(chip.note)" : place)
           return chip.driver.map {
             ProbedBoard.Chip(kind: $0.kind, driver: $0.name, title: chip.title, bus: path, address: address)
           }
