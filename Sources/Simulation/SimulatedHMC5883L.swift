@@ -1,11 +1,47 @@
 import MonotonicTime
 
-public typealias SimulatedHMC5883L = SimulatedRegisterChip<HMC5883LRegisters>
+public typealias SimulatedHMC5883L = SimulatedRegisterChip<HMC5883LRegisters<HMC5883L>>
+public typealias SimulatedLSM303DLHCMagnetometer = SimulatedRegisterChip<HMC5883LRegisters<LSM303DLHCMagnetometer>>
+
+/// The differences between the magnetometer of an LSM303DLHC and an HMC5883L.
+public protocol HMC5883LKind {
+  /// The units per gauss for each gain: of x and y, and of z.
+  static var unitsPerGauss: [(xy: Double, z: Double)] { get }
+  /// The mode after the supply comes on.
+  static var modeAfterReset: UInt8 { get }
+  /// The bits of configuration A that select an average; 0 for a chip that averages nothing.
+  static var averageBits: UInt8 { get }
+}
+
+public enum HMC5883L: HMC5883LKind {
+  public static let unitsPerGauss: [(xy: Double, z: Double)] = [1370, 1090, 820, 660, 440, 390, 330, 230].map {
+    ($0, $0)
+  }
+  public static let modeAfterReset: UInt8 = 0x01
+  public static let averageBits: UInt8 = 0x60
+}
+
+public enum LSM303DLHCMagnetometer: HMC5883LKind {
+  /// The data sheet has no first gain; the second one stands for it.
+  public static let unitsPerGauss: [(xy: Double, z: Double)] = [
+    (1100, 980), (1100, 980), (855, 760), (670, 600), (450, 400), (400, 355), (330, 295), (230, 205),
+  ]
+  public static let modeAfterReset: UInt8 = 0x03
+  public static let averageBits: UInt8 = 0
+}
+
+private enum Register {
+  static let configurationA = 0x00
+  static let configurationB = 0x01
+  static let mode = 0x02
+  static let output = 0x03..<0x09
+  static let status = 0x09
+}
 
 /// The registers of an HMC5883L: its rates and gains, the order of its axes, the overflow value, the ready flag that
 /// stays set, and the lock that a partial read places on the data.
-public struct HMC5883LRegisters: SimulatedRegisters {
-  public static let usualAddress: UInt8 = 0x1E
+public struct HMC5883LRegisters<Kind: HMC5883LKind>: SimulatedRegisters {
+  public static var usualAddress: UInt8 { 0x1E }
 
   private var registers = HMC5883LRegisters.resetRegisters
   private var measurements = SimulatedMeasurements()
@@ -19,18 +55,11 @@ public struct HMC5883LRegisters: SimulatedRegisters {
 
   public init() {}
 
-  private enum Register {
-    static let configurationA = 0x00
-    static let configurationB = 0x01
-    static let mode = 0x02
-    static let output = 0x03..<0x09
-    static let status = 0x09
+  private static var resetRegisters: [UInt8] {
+    [
+      0x10, 0x20, Kind.modeAfterReset, 0, 0, 0, 0, 0, 0, 0, UInt8(ascii: "H"), UInt8(ascii: "4"), UInt8(ascii: "3"),
+    ]
   }
-
-  private static let resetRegisters: [UInt8] = [
-    0x10, 0x20, 0x01, 0, 0, 0, 0, 0, 0, 0, UInt8(ascii: "H"), UInt8(ascii: "4"), UInt8(ascii: "3"),
-  ]
-  private static let unitsPerGauss: [Double] = [1370, 1090, 820, 660, 440, 390, 330, 230]
 
   public static func next(_ register: UInt8) -> UInt8 { register == 0x0C ? 0 : register &+ 1 }
 
@@ -49,7 +78,8 @@ public struct HMC5883LRegisters: SimulatedRegisters {
 
   public mutating func measure(_ world: World, at now: MonotonicInstant) {
     guard let at = complete(by: now), lock == 0 else { return }
-    let scale = HMC5883LRegisters.unitsPerGauss[Int(gainInEffect)] / 100
+    let gain = Kind.unitsPerGauss[Int(gainInEffect)]
+    let scale = SIMD3(gain.xy, gain.xy, gain.z) / 100
     gainInEffect = registers[Register.configurationB] >> 5
     // The noise is 2 mG.
     var units = SIMD3<Int16>.units((world.truth(at: at).magneticField + noise.vector(0.2 * world.noiseScale)) * scale)
@@ -72,7 +102,7 @@ public struct HMC5883LRegisters: SimulatedRegisters {
     return registers[register]
   }
 
-  private var averages: Int { 1 << Int(registers[Register.configurationA] >> 5 & 0x03) }
+  private var averages: Int { 1 << Int((registers[Register.configurationA] & Kind.averageBits) >> 5) }
 
   /// When the latest measurement was complete, if it has not been stored yet.
   private mutating func complete(by now: MonotonicInstant) -> MonotonicInstant? {

@@ -26,6 +26,7 @@ enum HMC5883LRegister {
   static let identity: [UInt8] = [0x48, 0x34, 0x33]
 
   // Configuration A: the average of this number of measurements
+  static let mean: UInt8 = 0x60
   static let meanOf8: UInt8 = 0x60
   static let meanOf4: UInt8 = 0x40
   static let meanOf2: UInt8 = 0x20
@@ -39,26 +40,44 @@ enum HMC5883LRegister {
   static let units: ClosedRange<Int16> = -2048...2047
 }
 
-/// Driver of the HMC5883L, a magnetometer.
-final class HMC5883LDriver: PolledDriver {
-  private static let microteslaPerUnit = 100 / HMC5883LRegister.unitsPerGauss
+/// The differences between magnetometers that have the registers of an HMC5883L.
+struct HMC5883LModel {
+  static let hmc5883l = HMC5883LModel(
+    title: "HMC5883L", unitsPerGauss: SIMD3(repeating: HMC5883LRegister.unitsPerGauss), averages: true)
 
+  /// The chip's title in messages.
+  var title: String
+  /// The units per gauss of x, y and z with the gain that the driver sets.
+  var unitsPerGauss: SIMD3<Float>
+  /// Whether the chip can average several measurements.
+  var averages: Bool
+}
+
+/// Driver of the HMC5883L, a magnetometer, and of chips with the same registers.
+final class HMC5883LDriver: PolledDriver {
+  private static let identity = ChipIdentity(
+    register: HMC5883LRegister.identificationA, sequences: [HMC5883LRegister.identity])
+
+  private let model: HMC5883LModel
+  private let microteslaPerUnit: SIMD3<Float>
   private let registers: I2CRegisters
   private let connection: ChipConnection
   private let rate: HMC5883LRate
   /// The last measurement. The chip does not mark new measurements, so the driver treats an equal one as the same.
   private var last: SIMD3<Int16> = .zero
 
-  init(_ connection: ChipConnection, _ configuration: PolledConfiguration) {
+  init(_ model: HMC5883LModel, _ connection: ChipConnection, _ configuration: PolledConfiguration) {
+    self.model = model
     self.connection = connection
+    microteslaPerUnit = 100 / model.unitsPerGauss
     registers = I2CRegisters(connection.bus, address: connection.address, capacity: 6)
     rate = HMC5883LRate(nearest: configuration.rateHz)
   }
 
   func start() throws(HardwareError) {
-    let chip = MagnetometerChip.hmc5883l
-    try chip.identity.require(chip.title, of: registers)
-    try registers.write(rate.bits, to: HMC5883LRegister.configurationA)
+    try HMC5883LDriver.identity.require(model.title, of: registers)
+    let bits = model.averages ? rate.bits : rate.bits & ~HMC5883LRegister.mean
+    try registers.write(bits, to: HMC5883LRegister.configurationA)
     try registers.write(HMC5883LRegister.gain1090, to: HMC5883LRegister.configurationB)
     // The gain applies from the second measurement on. A single measurement takes 6 ms, and the chip averages up to
     // eight.
@@ -76,7 +95,7 @@ final class HMC5883LDriver: PolledDriver {
     guard HMC5883LRegister.units.contains(units.min()), HMC5883LRegister.units.contains(units.max()) else { return nil }
     return MagnetometerSample(
       goodAt: connection.measuredAt(rateHz: rate.hertz),
-      field: SIMD3<Float>(units) * HMC5883LDriver.microteslaPerUnit)
+      field: SIMD3<Float>(units) * microteslaPerUnit)
   }
 
   func stop() { try? registers.write(HMC5883LRegister.idle, to: HMC5883LRegister.mode) }
@@ -117,7 +136,7 @@ extension MagnetometerChip {
       // The currents are for 7.5 Hz without averaging, and idle.
       milliamperes: 0.1, sleepMilliamperes: 0.002, ratesHz: 0.75...75,
       actualRate: { HMC5883LRate(nearest: $0).hertz },
-      makeDriver: { HMC5883LDriver($0, $1) },
+      makeDriver: { HMC5883LDriver(.hmc5883l, $0, $1) },
       putToSleep: { (registers) throws(HardwareError) in
         try registers.write(HMC5883LRegister.idle, to: HMC5883LRegister.mode)
       })
