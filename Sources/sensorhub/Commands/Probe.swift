@@ -57,11 +57,11 @@ struct Probe: ParsableCommand {
         "no I2C buses: enable I2C (sudo raspi-config nonint do_i2c 0, or dtparam=i2c_arm=on in config.txt)")
     }
     var board = ProbedBoard()
-    var refusedCount = 0
+    var (refusedCount, takenCount) = (0, 0)
     for path in ports {
       if let receiver = probe(port: path, &refusedCount) { board.receivers.append(receiver) }
     }
-    for path in buses { board.chips += probe(bus: path, &refusedCount) }
+    for path in buses { board.chips += probe(bus: path, &refusedCount, &takenCount) }
     let isEmpty = board.receivers.isEmpty && board.chips.isEmpty
     if let write {
       try Probe.write(board.text, to: write)
@@ -73,6 +73,12 @@ struct Probe: ParsableCommand {
       // No port or bus could be examined, so the wiring may be right.
       throw CommandError(
         .unavailable, "no port and no bus could be probed", nextStep: "see above")
+    }
+    if isEmpty, takenCount > 0 {
+      // The wiring is right, because the kernel's drivers have found their chips.
+      throw CommandError(
+        .unavailable, "no device found that the kernel does not use",
+        nextStep: "read the kernel's sensors with driver: \"iio\": cat /sys/bus/iio/devices/*/name lists them")
     }
     if isEmpty {
       throw CommandError(
@@ -145,9 +151,10 @@ struct Probe: ParsableCommand {
     }
   }
 
-  private func probe(bus path: String, _ refusedCount: inout Int) -> [ProbedBoard.Chip] {
+  private func probe(bus path: String, _ refusedCount: inout Int, _ takenCount: inout Int) -> [ProbedBoard.Chip] {
     do throws(HardwareError) {
       let findings = try ChipProbe.find(on: try SimulatedHardware().i2cBus(path))
+      for case .taken in findings { takenCount += 1 }
       if findings.isEmpty { Terminal.standardOutput("\(path): no answer") }
       return findings.compactMap { finding in
         switch finding {
