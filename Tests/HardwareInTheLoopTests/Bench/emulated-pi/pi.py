@@ -50,6 +50,7 @@ class Pi(Machine):
         self.restarts = 0
         self.was_cut = False
         self.boot_files = {}
+        self.devices = []  # further arguments of QEMU
         super().__init__(image, folder, "tcg")
 
     def supplied(self, name):
@@ -76,14 +77,21 @@ class Pi(Machine):
 
     def put_executable(self, executable):
         """Writes the hub's executable to the card: over the emulated USB, copying takes minutes."""
-        commands = f"cd /root\nwrite {executable} sensorhub\nset_inode_field sensorhub mode 0100755\n"
+        self.put(f"cd /root\nwrite {executable} sensorhub\nset_inode_field sensorhub mode 0100755\n")
+
+    def put_files(self, folder, paths):
+        """Writes files into a new folder of the user root."""
+        self.put(f"cd /root\nmkdir {folder}\ncd {folder}\n" + "".join(f"write {path} {os.path.basename(path)}\n" for path in paths))
+
+    def put(self, commands):
         subprocess.run(
             ["debugfs", "-w", "-f", "/dev/stdin", self.path("card")], input=commands, capture_output=True, text=True, check=True)
 
     def firmware(self):
         """Acts like the Pi's firmware before the kernel: makes the device tree and the command line from two files on the card.
 
-        Returns the kernel's command line.
+        Returns the kernel's command line, and the two serial ports of QEMU: the PL011, and the small UART. The receiver is wired to
+        the header's pins, which have the small UART while Bluetooth has the PL011.
         """
         # A Pi's firmware reads a separate partition, which a power cut does not affect. Here the files are on the only partition, and
         # debugfs may not find them before the kernel has repaired the file system.
@@ -97,14 +105,17 @@ class Pi(Machine):
             subprocess.run(["fdtput", "-r", tree, "/soc/serial@7e201000/bluetooth"], check=True)
         if "dtparam=i2c_arm=on" not in settings:
             subprocess.run(["fdtput", "-t", "s", tree, "/soc/i2c@7e804000", "status", "disabled"], check=True)
-        return self.boot_files["cmdline.txt"].strip().replace("serial0", "ttyAMA0" if without_bluetooth else "ttyS1")
+        words = self.boot_files["cmdline.txt"].strip()
+        if without_bluetooth:
+            return f"{words.replace('serial0', 'ttyAMA0')} console=ttyS1,115200", ["gps", "console"]
+        return words.replace("serial0", "ttyS1"), ["console", "gps"]
 
     def arguments(self):
-        words = self.firmware()
+        words, ports = self.firmware()
         return [
             f"{self.emulator}/qemu", "-M", "raspi3b", "-m", self.memory, "-no-user-config", "-display", "none", "-no-reboot",
             "-kernel", f"{self.image}/kernel", "-initrd", f"{self.image}/initrd", "-dtb", self.path("device-tree"),
-            "-append", f"{words} console=ttyS1,115200 net.ifnames=0 systemd.show_status=false"
+            "-append", f"{words} net.ifnames=0 systemd.show_status=false"
             # The list excludes drivers of devices that QEMU lacks, which take long to load, and a driver that would take the network
             # interface from its proper driver.
             " systemd.default_timeout_start_sec=600 module_blacklist=cdc_subset,vc4,cfg80211,snd_bcm2835,bcm2835_codec,bcm2835_isp",
@@ -113,7 +124,8 @@ class Pi(Machine):
             "-device", "usb-hub,id=hub,port=1", "-device", "usb-net,netdev=net,mac=b8:27:eb:12:34:56,port=1.1",
             *(["-device", "usb-serial,chardev=cable,id=cable,always-plugged=on,port=1.2"] if self.plugged else []),
             "-chardev", f"file,id=console,path={self.path('console')},append=on",
-            "-serial", "chardev:gps", "-serial", "chardev:console",
+            *(argument for port in ports for argument in ["-serial", f"chardev:{port}"]),
+            *self.devices,
             # This socket is for the command that runs while the machine is up.
             "-qmp", f"unix:{self.path('qmp-of-command')},server=on,wait=off",
         ]

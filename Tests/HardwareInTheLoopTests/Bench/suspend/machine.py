@@ -59,6 +59,7 @@ class Receiver(threading.Thread):
         self.on_since = None
         self.fixes = []  # (UTC of the fix, host's monotonic time)
         self.sent = set()  # the UTC of all sentences
+        self.commands = bytearray()  # what was sent to the receiver
         self.connection = None
 
     def run(self):
@@ -84,11 +85,11 @@ class Receiver(threading.Thread):
             except OSError:
                 self.connection = None
 
-    def ignore_commands(self, connection):
+    def keep_commands(self, connection):
         """Reads the bytes that are sent to the receiver. While its socket is full, QEMU and the whole machine would wait."""
         try:
-            while connection.recv(4096):
-                pass
+            while data := connection.recv(4096):
+                self.commands += data
         except OSError:
             pass
 
@@ -177,7 +178,7 @@ class Machine:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         for name, receiver in self.receivers.items():
             receiver.connection = self.connect(name)
-            threading.Thread(target=receiver.ignore_commands, args=(receiver.connection,), daemon=True).start()
+            threading.Thread(target=receiver.keep_commands, args=(receiver.connection,), daemon=True).start()
         qmp = self.connect("qmp").makefile("rw", encoding="utf-8")
         qmp.readline()
         self.qmp = qmp
