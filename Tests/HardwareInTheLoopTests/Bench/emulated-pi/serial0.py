@@ -1,0 +1,98 @@
+"""The header's UART by its name /dev/serial0, with and without Bluetooth, and as the kernel's console."""
+
+import json
+import os
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../suspend"))
+from hub import HUB, Stream, saw  # noqa: E402
+
+PART = "/dev/serial0"
+FIRMWARE = "/boot/firmware"
+# On a Raspberry Pi, the rules of raspberrypi-sys-mods follow the firmware's aliases. Debian's device tree has no such aliases.
+RULE = "/etc/udev/rules.d/98-serial0.rules"
+QUIET = "console=tty1 root=/dev/mmcblk0 rootwait"
+
+
+def run(bench):
+    machine = bench.machine
+    bench.in_service()
+    receiver_at(bench, "with disable-bt", "/dev/ttyAMA0")
+    # A card that has only I2C enabled: Bluetooth has the PL011, and the kernel prints on the header's small UART.
+    machine.ssh(
+        f"echo 'KERNEL==\"ttyS1\", SYMLINK+=\"serial0\"' >{RULE}; sed -i /disable-bt/d {FIRMWARE}/config.txt;"
+        f" echo 'console=serial0,115200 {QUIET}' >{FIRMWARE}/cmdline.txt; systemctl disable sensorhub 2>&1")
+    bench.boot_again(has_hub=False)
+    with_bluetooth(bench)
+    console(bench)
+    # The next step that `check` printed.
+    machine.ssh("raspi-config nonint do_serial_cons 1 && raspi-config nonint do_serial_hw 0; systemctl enable sensorhub 2>&1")
+    bench.boot_again()
+    receiver_at(bench, "while Bluetooth has the PL011", "/dev/ttyS1")
+    machine.ssh(
+        f"rm {RULE}; echo dtoverlay=disable-bt >>{FIRMWARE}/config.txt; mv /etc/sensorhub/kept.json5 $(readlink -f /etc/sensorhub/board.json5)")
+    bench.boot_again()
+
+
+def check(machine, port):
+    board = {"name": "port", "devices": {"gps": {"driver": "nmea", "port": port, "speed": 9600}}}
+    machine.ssh(f"cat >port.json5 <<'END'\n{json.dumps(board)}\nEND")
+    lines = machine.ssh("./sensorhub check --device port.json5 2>&1", check=False).splitlines()
+    return next((line for line in lines if "gps:" in line), "no warning")
+
+
+def receiver_at(bench, what, port):
+    """The hub reads a receiver by the name /dev/serial0."""
+    machine = bench.machine
+    leads = machine.ssh("readlink -f /dev/serial0").strip()
+    saw(PART, f"{what}: leads to", leads, leads == port)
+    warning = check(machine, "/dev/serial0")
+    saw(PART, f"{what}: `check`", warning, warning == "no warning")
+    machine.ssh(
+        "b=$(readlink -f /etc/sensorhub/board.json5); [ -e /etc/sensorhub/kept.json5 ] || cp $b /etc/sensorhub/kept.json5;"
+        " sed 's|/dev/ttyAMA0|/dev/serial0|' /etc/sensorhub/kept.json5 >$b; systemctl restart sensorhub")
+    bench.booted_again()
+    before = len(machine.receivers["gps"].fixes)
+    states = Stream(machine, f"{HUB} watch --json")
+    end, device = time.monotonic() + 120, {}
+    while time.monotonic() < end and device.get("power") != "tracking":
+        time.sleep(1)
+        device = bench.hub.device("gps")
+    fixes = len(machine.receivers["gps"].fixes) - before
+    saw(PART, f"{what}: the receiver", f"{device.get('power')} ({device.get('title', '')}), {fixes} fixes sent", device.get("power") == "tracking")
+    states.end()
+    bench.await_lines(0, 60)
+
+
+def with_bluetooth(bench):
+    """The PL011 belongs to Bluetooth's driver, so programs have no file for it."""
+    machine = bench.machine
+    driver = machine.ssh(
+        "tr -d '\\0' </sys/bus/serial/devices/serial0-0/modalias; ls /dev/ttyAMA0 2>&1", check=False).split("\n")
+    saw(PART, "the device at the PL011, and the PL011's file", "; ".join(line for line in driver if line),
+        any("bluetooth" in line for line in driver) and "/dev/ttyAMA0" not in driver)
+    warning = check(machine, "/dev/ttyAMA0")
+    saw(PART, "`check` of a board file with /dev/ttyAMA0 then", warning, 'port: "/dev/serial0"' in warning)
+
+
+def console(bench):
+    """The kernel prints on /dev/serial0, and a login waits there."""
+    machine = bench.machine
+    leads = machine.ssh("readlink -f /dev/serial0").strip()
+    getty = machine.ssh("systemctl is-active serial-getty@ttyS1", check=False).strip()
+    saw(PART, "on a fresh card: leads to", f"{leads}, where the login is {getty}", leads == "/dev/ttyS1" and getty == "active")
+    wanted = ["/dev/ttyS1", "serial-getty@ttyS1.service", "raspi-config nonint do_serial_cons 1"]
+    warning = check(machine, "/dev/serial0")
+    saw(PART, "`check` says that it is a console", warning, all(word in warning for word in wanted))
+    said = machine.ssh("./sensorhub probe --port /dev/serial0 2>&1 | grep '^/dev/serial0'", check=False, seconds=300).strip()
+    saw(PART, "`probe` says that it is a console", said.replace("\n", "; "), all(word in said for word in wanted))
+    # The service's user may not open a login's port.
+    printed = machine.ssh(
+        "chmod 644 port.json5; cp port.json5 sensorhub /run/; cd /run; systemd-run -q --wait --pipe -p DynamicUser=yes -p SupplementaryGroups=dialout"
+        " -p RuntimeDirectory=port timeout 15 /run/sensorhub run --board /run/port.json5 --socket /run/port/state.sock 2>&1 & sleep 7;"
+        " timeout 5 /run/sensorhub watch --socket /run/port/state.sock >/run/watched 2>&1; wait", check=False, seconds=120)
+    refused = next((line for line in printed.splitlines() if "terminal of a login" in line), printed.strip()[-200:])
+    saw(PART, "a hub on the login's port", refused, "do_serial_cons 1" in refused)
