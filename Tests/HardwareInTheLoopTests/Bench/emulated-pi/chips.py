@@ -112,7 +112,7 @@ def own_bus(machine):
     machine.ssh(f"cat >clock.json5 <<'END'\n{json.dumps(wake)}\nEND")
 
     def warning():
-        lines = machine.ssh("./sensorhub check clock.json5 2>&1", check=False).splitlines()
+        lines = machine.ssh("./sensorhub check --device clock.json5 2>&1", check=False).splitlines()
         return next((line for line in lines if "/dev/rtc0" in line and "warning" in line), "no warning")
 
     before = warning()

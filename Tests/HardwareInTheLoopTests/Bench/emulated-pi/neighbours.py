@@ -98,7 +98,8 @@ def plugged(machine, has_rule):
     """The number of modem commands that the receiver got in 45 s, and what `probe` says of its port."""
     place = f"mv {RULES} /root/kept.rules 2>/dev/null" if not has_rule else f"mv /root/kept.rules {RULES} 2>/dev/null"
     machine.ssh(f"{place}; udevadm control --reload; rm -f {HEARD}; systemctl reset-failed usb-receiver 2>/dev/null;"
-                f" systemd-run -q --unit=usb-receiver perl /root/usb-receiver {' '.join(RECEIVER)} {HEARD}", check=False)
+                f" systemd-run -q --unit=usb-receiver perl /root/usb-receiver {' '.join(RECEIVER)} {HEARD}", check=False, seconds=300)
+    machine.ssh("for try in $(seq 90); do [ -e /dev/ttyACM0 ] && break; sleep 1; done; udevadm settle", check=False, seconds=300)
     time.sleep(15)
     said = machine.ssh("timeout 60 ./sensorhub probe --port /dev/ttyACM0 2>&1 | grep '^/dev/ttyACM0'", check=False, seconds=90).strip()
     time.sleep(30)

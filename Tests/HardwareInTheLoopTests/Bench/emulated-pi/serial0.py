@@ -53,7 +53,7 @@ def receiver_at(bench, what, port):
     saw(PART, f"{what}: `check`", warning, warning == "no warning")
     machine.ssh(
         "b=$(readlink -f /etc/sensorhub/board.json5); [ -e /etc/sensorhub/kept.json5 ] || cp $b /etc/sensorhub/kept.json5;"
-        " sed 's|/dev/ttyAMA0|/dev/serial0|' /etc/sensorhub/kept.json5 >$b; systemctl restart sensorhub")
+        " sed 's|/dev/ttyAMA0|/dev/serial0|' /etc/sensorhub/kept.json5 >$b; systemctl restart sensorhub", seconds=300)
     bench.booted_again()
     before = len(machine.receivers["gps"].fixes)
     states = Stream(machine, f"{HUB} watch --json")
