@@ -26,8 +26,10 @@ struct CommandError: Error, CustomStringConvertible {
     self.nextStep = nextStep
   }
 
+  /// An update of the package restarts the hub, which is back a few seconds later.
   static let hubClosed = CommandError(
-    .unavailable, "the hub closed the connection", nextStep: "read the hub's log, and restart the hub")
+    .unavailable, "the hub closed the connection",
+    nextStep: "run this again, because an update restarts the hub; if it fails again, read the hub's log")
 
   /// The error for a hub that accepted the connection, but did not answer within the limit.
   static func hubSilent(_ limit: Duration) -> CommandError {
