@@ -201,7 +201,7 @@ docs: setup ## Make the pages of the Swift libraries, into .build/docs
 
 lint: setup
 	@.ci/packages shellcheck python3
-	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* packaging/card/first-boot Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader %/references %/check-addon,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay %/suspend %/emulated-pi,$(wildcard $(BENCH)/*)) $(BENCH)/suspend/image $(BENCH)/emulated-pi/image $(BENCH)/emulated-pi/emulator
+	shellcheck deploy.sh systemd/activate systemd/sensorhub-generator packaging/debian/sensorhub.p* packaging/card/first-boot Tests/Fuzzing/fuzz Benchmarks/mqtt/guest-init $(filter-out %.cpp %/run-by-loader %/references %/check-addon,$(wildcard .ci/*)) $(filter-out %.config %/i2c-relay %/suspend %/emulated-pi,$(wildcard $(BENCH)/*)) $(BENCH)/suspend/image $(addprefix $(BENCH)/emulated-pi/,image emulator packages card-image)
 	.ci/check-closures
 	.ci/check-c-structs
 	.ci/check-links

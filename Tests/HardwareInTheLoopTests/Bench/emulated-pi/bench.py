@@ -22,6 +22,7 @@ class Bench:
         self.machine, self.executable = machine, executable
         self.hub = None
         self.cable_port = None
+        self.package = self.repository = None
 
     def boot(self):
         began = time.monotonic()
@@ -71,12 +72,15 @@ class Bench:
             "record": {"path": RECORDINGS, "syncSeconds": 1},
         }
 
+    def find_cable(self):
+        names = self.machine.ssh("ls /dev/serial/by-path").split()
+        self.cable_port = f"/dev/serial/by-path/{next(name for name in names if 'usb' in name)}"
+
     def in_service(self):
         """Puts the hub into service, once."""
         if self.hub:
             return
-        names = self.machine.ssh("ls /dev/serial/by-path").split()
-        self.cable_port = f"/dev/serial/by-path/{next(name for name in names if 'usb' in name)}"
+        self.find_cable()
         with open(self.machine.path("board.json5"), "w", encoding="utf-8") as file:
             json.dump(self.board(), file)
         # The steps of deploy.sh, without its copying, which takes minutes here.
@@ -119,8 +123,8 @@ class Bench:
         return out.strip().removeprefix("-- cursor: ")
 
 
-def recordings_are_whole(bench, part):
-    files = json.loads(bench.machine.ssh(f"{HUB} info --json {RECORDINGS}", seconds=300))["files"]
+def recordings_are_whole(bench, part, hub=HUB):
+    files = json.loads(bench.machine.ssh(f"{hub} info --json {RECORDINGS}", seconds=300))["files"]
     newest = max(file["path"] for file in files)
     cut = [os.path.basename(file["path"]) for file in files if not file["whole"] and file["path"] != newest]
     saw(part, "recordings that are whole", f"{len(files) - len(cut)} of {len(files)} (the newest is being written)"

@@ -49,8 +49,11 @@ class Pi(Machine):
         self.plugged = True
         self.restarts = 0
         self.was_cut = False
+        # Whether a restart boots the newest kernel that is installed on the card, as a Pi's firmware does.
+        self.updates_kernel = False
         self.boot_files = {}
         self.devices = []  # further arguments of QEMU
+        self.kernel, self.initrd, self.device_tree = (f"{image}/{name}" for name in ["kernel", "initrd", "device-tree"])
         super().__init__(image, folder, "tcg")
 
     def supplied(self, name):
@@ -60,6 +63,26 @@ class Pi(Machine):
         done = subprocess.run(
             ["debugfs", "-R", f"cat {path}", self.path("card")], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         return done.stdout
+
+    def take_kernel_from_card(self):
+        """Boots from now on the kernel, its initial RAM disk and its device tree that Debian's links name."""
+        def dump(path, name):
+            subprocess.run(
+                ["debugfs", "-R", f"dump {path} {self.path(name)}", self.path("card")], stdin=subprocess.DEVNULL, capture_output=True, check=True)
+            if not os.path.getsize(self.path(name)):
+                raise RuntimeError(f"there is no {path} on the card")
+            return self.path(name)
+
+        def link(path):
+            done = subprocess.run(
+                ["debugfs", "-R", f"stat {path}", self.path("card")], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+            return "/" + done.stdout.split('Fast link dest: "')[1].split('"')[0].lstrip("/")
+
+        kernel = link("/vmlinuz")
+        self.kernel = dump(kernel, "kernel")
+        self.initrd = dump(link("/initrd.img"), "initrd")
+        version = kernel.split("vmlinuz-")[1]
+        self.device_tree = dump(f"/usr/lib/linux-image-{version}/broadcom/bcm2837-rpi-3-b.dtb", "newer-device-tree")
 
     def enable_interfaces(self):
         """Writes the result of the README's first step to the card: the header's UART is free, and I2C is on."""
@@ -87,6 +110,14 @@ class Pi(Machine):
         subprocess.run(
             ["debugfs", "-w", "-f", "/dev/stdin", self.path("card")], input=commands, capture_output=True, text=True, check=True)
 
+    def put_packages(self, folder):
+        """Writes the two repositories of `packages` to the card: over the emulated USB, a kernel takes ten minutes."""
+        commands = ""
+        for name in ["tools", "kernel"]:
+            commands += f"mkdir /srv/{name}\ncd /srv/{name}\n"
+            commands += "".join(f"write {folder}/{name}/{file} {file}\n" for file in sorted(os.listdir(f"{folder}/{name}")))
+        self.put(commands)
+
     def firmware(self):
         """Acts like the Pi's firmware before the kernel: makes the device tree and the command line from two files on the card.
 
@@ -99,7 +130,7 @@ class Pi(Machine):
             self.boot_files = {name: self.card_file(f"/boot/firmware/{name}") for name in ["config.txt", "cmdline.txt"]}
         settings = [line.strip() for line in self.boot_files["config.txt"].splitlines()]
         tree = self.path("device-tree")
-        subprocess.run(["cp", f"{self.image}/device-tree", tree], check=True)
+        subprocess.run(["cp", self.device_tree, tree], check=True)
         without_bluetooth = "dtoverlay=disable-bt" in settings
         if without_bluetooth:
             subprocess.run(["fdtput", "-r", tree, "/soc/serial@7e201000/bluetooth"], check=True)
@@ -114,7 +145,7 @@ class Pi(Machine):
         words, ports = self.firmware()
         return [
             f"{self.emulator}/qemu", "-M", "raspi3b", "-m", self.memory, "-no-user-config", "-display", "none", "-no-reboot",
-            "-kernel", f"{self.image}/kernel", "-initrd", f"{self.image}/initrd", "-dtb", self.path("device-tree"),
+            "-kernel", self.kernel, "-initrd", self.initrd, "-dtb", self.path("device-tree"),
             "-append", f"{words} net.ifnames=0 systemd.show_status=false"
             # The list excludes drivers of devices that QEMU lacks, which take long to load, and a driver that would take the network
             # interface from its proper driver.
@@ -142,6 +173,8 @@ class Pi(Machine):
         self.process.wait()
         self.leave_ssh()
         self.was_cut = False
+        if self.updates_kernel:
+            self.take_kernel_from_card()
         self.start()
         self.restarts += 1
 
@@ -164,6 +197,21 @@ class Pi(Machine):
         self.ssh(f"echo 0 >{self.CABLE_SWITCH}")
         self.plugged = True
 
+    def until_restarted(self, restarts, seconds):
+        """Waits until the machine has restarted after this number of restarts, and ssh answers."""
+        end = time.monotonic() + seconds
+        while self.restarts == restarts:
+            if time.monotonic() > end:
+                raise RuntimeError(f"the machine did not restart within {seconds} s")
+            time.sleep(0.2)
+        self.await_ssh(seconds)
+
+    def offer(self, port, at):
+        """Makes a port of this machine reachable at a port of the Pi."""
+        subprocess.run(
+            ["ssh", "-F", self.path("ssh_config"), "-O", "forward", "-R", f"127.0.0.1:{at}:127.0.0.1:{port}", self.NAME],
+            check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
     def cut(self):
         """Cuts the supply: data that the kernel has not written to the card yet is lost."""
         self.was_cut = True
@@ -173,3 +221,17 @@ class Pi(Machine):
             pass
         self.process.wait(30)
         self.leave_ssh()
+
+
+class CardPi(Pi):
+    """A Pi with a card of two partitions that .ci/image-pi has written. Bluetooth has the full UART, so the header has the small one."""
+
+    USER = "pi"
+    BOOT_PARTITION = 4 << 20
+
+    def card_file(self, path):
+        name = os.path.basename(path)
+        done = subprocess.run(
+            ["mtype", "-i", f"{self.path('card')}@@{self.BOOT_PARTITION}", f"::{name}"], stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, check=False)
+        return done.stdout

@@ -134,6 +134,7 @@ class Machine:
     """A machine of QEMU, which suspends. Another kind of machine replaces `arguments` and `follow_lines`."""
 
     NAME = "sleeper"  # for ssh
+    USER = "root"
     SOCKETS = ["lines", "gps", "spare"]
     LINES = Lines
 
@@ -270,7 +271,7 @@ class Machine:
     def write_ssh_configuration(self):
         with open(self.path("ssh_config"), "w", encoding="utf-8") as file:
             file.write(
-                f"Host {self.NAME}\n  HostName 127.0.0.1\n  Port {self.port}\n  User root\n  IdentityFile {self.path('key')}\n"
+                f"Host {self.NAME}\n  HostName 127.0.0.1\n  Port {self.port}\n  User {self.USER}\n  IdentityFile {self.path('key')}\n"
                 "  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  LogLevel ERROR\n  ControlMaster auto\n"
                 f"  ControlPath {self.path('ssh')}\n  ControlPersist yes\n  ConnectTimeout 20\n"
             )
