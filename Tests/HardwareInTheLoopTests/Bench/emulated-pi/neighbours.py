@@ -37,7 +37,7 @@ def run(bench):
         "for unit in brltty ModemManager; do mkdir -p /run/systemd/system/$unit.service.d;"
         " printf '[Service]\\nTimeoutStartSec=600\\n' >/run/systemd/system/$unit.service.d/slow.conf; done; systemctl daemon-reload;"
         " systemctl restart polkit ModemManager brltty; for try in $(seq 60); do mmcli -G DEBUG >/tmp/mmcli 2>&1 && break; sleep 2; done",
-        seconds=900)
+        check=False, seconds=900)
     active = machine.ssh("systemctl is-active ModemManager brltty", check=False).split()
     saw(PART, "ModemManager and brltty", ", ".join(active), active == ["active", "active"])
     header_and_cable(bench)
