@@ -86,6 +86,21 @@ struct DeviceStatusMachineTests {
     #expect(try update(&machine, at: at(11)).reason == "watch left")
   }
 
+  @Test func `a run that ends by itself is not said to have started`() throws {
+    var machine = machine(hasSwitch: false)
+    machine.take(supply(users: ["gps"]))
+    machine.take(activity(.running, "started"))
+    machine.required(at: at(0))
+    _ = machine.tracking(at: at(1))
+    _ = machine.update(at: at(1), isAwake: false)
+    #expect(machine.released() == true)
+    let ended = try update(&machine, at: at(2))
+    #expect(ended.power == .asleep && ended.reason == "its run has ended")
+    machine.take(activity(.failed, "it has gone away"))
+    let failed = try update(&machine, at: at(2))
+    #expect(failed.power == .failed && failed.reason == "it has gone away")
+  }
+
   @Test func `a supply counts for a device only if something other than its reader keeps it on`() throws {
     var machine = machine()
     machine.take(activity(.idle, "no client"))

@@ -160,6 +160,8 @@ struct DeviceStatusMachine: Sendable {
     case .stopping where run.progress != nil: return (status.power, status.reason)
     case .running where run.progress == .tracking: return (.tracking, "it measures")
     case .running where run.progress == .acquiring: return (.acquiring, acquiringReason)
+    // The reader has ended its run by itself, and the publisher is about to say why, for example with a failure.
+    case .running where run.progress == nil: return (unused, "its run has ended")
     case .starting, .running, .lingering, .stopping: return (run.progress ?? unused, activity.reason)
     }
   }
