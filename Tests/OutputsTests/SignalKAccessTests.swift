@@ -17,19 +17,24 @@ import Testing
       var token = "a.b.c"
     }
 
+    /// The state, as a reference that the server's threads can share.
+    private final class Shared: Sendable {
+      let state = Guarded(State())
+    }
+
     /// Each request, with its body.
     let requests = Recorder<String>()
     let visits = Recorder<SignalKVisit>()
-    private let state = Guarded(State())
+    private let shared = Shared()
     private let server: ScriptedServer
 
     var address: String { "ws://127.0.0.1:\(server.port)" }
 
     init() {
-      server = ScriptedServer { [requests, visits, state] client in
+      server = ScriptedServer { [requests, visits, shared] client in
         hold { client.has("\r\n\r\n") || !client.isOpen }
         if client.text.hasPrefix("POST ") { hold { client.has("}") || !client.isOpen } }
-        let (text, present) = (client.text, state.withLock { $0 })
+        let (text, present) = (client.text, shared.state.withLock { $0 })
         requests.append(text)
         if text.hasPrefix("POST /signalk/v1/access/requests HTTP/1.1\r\n") {
           let href = "/signalk/v1/requests/r1"
@@ -46,13 +51,13 @@ import Testing
 
     /// Decides on the request, as the server's administrator.
     func decide(_ outcome: String) {
-      state.withLock {
+      shared.state.withLock {
         $0.outcome = #"{"state":"COMPLETED","statusCode":200,"accessRequest":{\#(outcome)}}"#
       }
     }
 
     /// Gives the hub's device another token, so that the earlier one is worth nothing.
-    func change(token: String) { state.withLock { $0.token = token } }
+    func change(token: String) { shared.state.withLock { $0.token = token } }
 
     func count(_ start: String) -> Int { requests.values.count { $0.hasPrefix(start) } }
   }
