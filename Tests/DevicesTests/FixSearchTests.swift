@@ -177,10 +177,10 @@ struct FixSearchTests {
       #expect(line.finding == finding && finding.summary(on: "x") == summary, "\(strengths)")
       #expect(finding.nextStep(on: "x", isSpeedFixed: false)?.hasPrefix("check the antenna's plug and cable") == true)
       // A passive antenna also counts as open.
-      line.see([12, 18], seconds: 1)
+      line.see([12, 18], seconds: 3)
       #expect(line.finding == .fewSatellites(2, strongest: 18))
       line.hear(nmeaLine("GPTXT,01,01,02,ANTSTATUS=OK"), seconds: 1)
-      line.see(strengths, seconds: 13)
+      line.see(strengths, seconds: 30)
       #expect(line.finding == (strengths.isEmpty ? .noList : .noSatellites))
     }
   }

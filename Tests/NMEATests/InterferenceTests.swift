@@ -112,8 +112,8 @@ struct InterferenceTests {
     var hardware = [UInt8](repeating: 0, count: 60)
     hardware[20] = 4
     let reads = [
-      open + solution(0), good + solution(1), MadeMessage.ubx(UBXKind.monRF, bands) + solution(2),
-      MadeMessage.ubx(UBXKind.monHW, hardware) + solution(3),
+      solution(0) + open, solution(1) + good, solution(2) + MadeMessage.ubx(UBXKind.monRF, bands),
+      solution(3) + MadeMessage.ubx(UBXKind.monHW, hardware),
     ]
     #expect(epochs(reads).fixes.map(\.interference.antenna) == [.open, .good, .short, .open])
   }
