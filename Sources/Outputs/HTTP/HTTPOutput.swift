@@ -51,8 +51,9 @@ public final class HTTPOutput: Service {
       var group: MultiThreadedEventLoopGroup?
       var present: HTTPServing?
       for await board in boards {
-        // The board that waited when the hub was told to end.
-        if host.isEnding { break }
+        // The board that waited when the hub was told to end is not served. The queue ends with the hub's shutdown, which
+        // begins a moment later; a service that has ended before would count as failed.
+        if host.isEnding { continue }
         let offer = offer(of: board)
         if let present, present.offer == offer {
           // An address that could not be opened before may be free now.
