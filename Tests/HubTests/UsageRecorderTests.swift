@@ -23,6 +23,21 @@ struct UsageRecorderTests {
     #expect(usage.tracking(at: at(30), 1, restWatts: 0) == nil)
   }
 
+  @Test func `the first start teaches something if the machine was off before it`() {
+    var usage = UsageRecorder()
+    usage.rested(since: at(-240))
+    #expect(usage.offSince == at(-240))
+    usage.required(at: at(60), 0)
+    // A time that comes too late changes nothing.
+    usage.rested(since: at(-1000))
+    #expect(
+      usage.tracking(at: at(70), 1, restWatts: 0)
+        == .started(off: 300, joules: 3.6, seconds: 10, isComplete: true, sleep: nil))
+    #expect(usage.released(at: at(80), 1, restWatts: 0) == nil)
+    usage.rested(since: at(-1000))
+    #expect(usage.offSince == at(80))
+  }
+
   @Test func `the cost of a start is its energy less that of resting, and is recorded for the sleep mode before it`() {
     var usage = off
     usage.required(at: at(60), 2, after: .backup)
