@@ -366,7 +366,7 @@ import Testing
     let wasLost = "text('note').startsWith('The receiver has lost its position.')"
     let isExplained = """
       text('banner').includes('the receiver has lost its position (it has no fix, and lists no satellites)')
-        && text('banner').includes('then check its antenna')
+        && text('banner').includes('check its antenna')
       """
     let lastFix = "text('fix-time').startsWith('last fix ') && text('fix-time').endsWith(' ago')"
     #expect(try shows("none", hasFix: false, "text('fix-time') === '–' && \(notFound)"))
