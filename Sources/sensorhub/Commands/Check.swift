@@ -62,21 +62,18 @@ struct Check: ParsableCommand {
   /// All mistakes in the file in the order of its lines. Each text begins with file and line.
   private var mistakes: [String] {
     guard let mistakes = try? BoardMistakes(file: board) else { return [] }
-    let texts = mistakes.all.map { "\($0)" } + (mistakes.rest.map(problems) ?? [])
-    return texts.sorted { line(of: $0) < line(of: $1) }
-  }
-
-  private func line(of mistake: String) -> Int {
-    Int(mistake.dropFirst(board.count + 1).prefix(while: \.isNumber)) ?? 0
+    let all = mistakes.all.map { (line: $0.line, text: "\($0)") } + (mistakes.rest.map(problems) ?? [])
+    return all.sorted { $0.line < $1.line }.map(\.text)
   }
 
   /// The problems that a board file has although each of its values is valid. Each text begins with file and line.
-  private func problems(_ board: Board) -> [String] {
+  private func problems(_ board: Board) -> [(line: Int, text: String)] {
     let isElsewhere = !device && !isAt(board, MachineFiles())
     let problems = SimulatedNames.problems(in: board) + BoardProblems.find(in: board, isElsewhere: isElsewhere)
     let lines = BoardLines(file: self.board)
     return problems.map { problem in
-      "\(self.board):\(lines.map { "\($0.line(of: problem.key)):" } ?? "") \(problem)"
+      let line = lines?.line(of: problem.key)
+      return (line ?? 0, "\(self.board):\(line.map { "\($0):" } ?? "") \(problem)")
     }
   }
 
@@ -92,7 +89,7 @@ struct Check: ParsableCommand {
     let problems = problems(board)
     guard problems.isEmpty else {
       throw CommandError(
-        .data, problems.joined(separator: "\n"),
+        .data, problems.map(\.text).joined(separator: "\n"),
         nextStep: "correct the file; a hub would start, and ignore this")
     }
     var warnings = BoardWarnings.rates(of: board, on: machine)
@@ -328,6 +325,18 @@ enum SimulatedNames {
         "is '\(device.path)', but no simulated device has "
           + "this name; \(guess.map { "did you mean '\(prefix)\($0)'? " } ?? "")"
           + "\(known.count == 1 ? "the only valid one is" : "valid ones are") \(known.joined(separator: ", "))")
+    }
+  }
+}
+
+extension BoardError {
+  /// The line of the mistake; 0 if the file could not be read.
+  fileprivate var line: Int {
+    switch self {
+    case .unreadable: 0
+    case .syntax(_, let line, _), .unknownKey(_, let line, _, _), .missingKey(_, let line, _),
+      .wrongValue(_, let line, _, _):
+      line
     }
   }
 }
