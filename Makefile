@@ -122,10 +122,11 @@ fetch: setup
 	@.ci/left-out home-assistant || flock .ci/home-assistant .ci/home-assistant
 	@.ci/check-recordings
 
+# The tests that start programs take longest and often wait, so the fast tests beside them give way to them.
 test-fast: build-tests fetch
 	.ci/check-gpiod-2
 	.ci/check-benchmarks
-	.ci/swift-test .build $(SWIFT_FAST_TESTS)
+	nice -n 5 .ci/swift-test .build $(SWIFT_FAST_TESTS)
 
 test-programs: build-tests fetch
 	.ci/swift-test .build $(SWIFT_SLOW_TESTS)
