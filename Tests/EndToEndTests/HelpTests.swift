@@ -1,9 +1,49 @@
+import FoundationEssentials
 import HardwareIO
 import TestSupport
 import Testing
 
 /// The help texts of the subcommands.
 @Suite(.timeLimit(.minutes(10))) struct HelpTests {
+  /// A command and its subcommands, as the program describes them to other programs.
+  private struct Command: Decodable {
+    var commandName: String
+    var discussion: String?
+    var subcommands: [Command]?
+
+    /// This command and all commands below it, each with the words that call it.
+    func all(after words: [String] = []) -> [(words: [String], discussion: String)] {
+      let below = (subcommands ?? []).filter { $0.commandName != "help" }
+      return [(words, discussion ?? "")] + below.flatMap { $0.all(after: words + [$0.commandName]) }
+    }
+  }
+
+  private func allCommands() throws -> [(words: [String], discussion: String)] {
+    struct Description: Decodable { var command: Command }
+    let program = Program(["--experimental-dump-help"])
+    #expect(program.wait() == 0)
+    let description = try JSONDecoder().decode(Description.self, from: Data(program.standardOutput.utf8))
+    return description.command.all()
+  }
+
+  /// The help of a command as on a terminal with 80 columns.
+  private func help(of words: [String]) -> Program { Program(["help"] + words, environment: ["COLUMNS=80"]) }
+
+  @Test func `examples and rows of tables are whole lines of the help on 80 columns`() throws {
+    var count = 0
+    for command in try allCommands() {
+      let page = help(of: command.words)
+      #expect(page.wait() == 0)
+      let lines = Set(page.lines)
+      for line in command.discussion.split(separator: "\n").map(String.init) {
+        guard line.contains(": sensorhub ") || line.hasPrefix("Example: ") || line.contains("  ") else { continue }
+        count += 1
+        #expect(lines.contains(line), "\(command.words): \(line.count) columns")
+      }
+    }
+    #expect(count > 40)
+  }
+
   @Test(arguments: ["sensorhub.1", "sensorhub-board.5"])
   func `the manual pages can be read from the source folder`(_ name: String) throws {
     let text = String(decoding: try Files.bytes(of: "\(SharedData.packageFolder)/packaging/man/\(name)"), as: UTF8.self)

@@ -16,9 +16,9 @@ struct Calibrate: ParsableCommand {
     abstract: "Calibrate the IMU or the magnetometer: gyro, accel, mag or mount.",
     discussion: """
       gyro    the gyroscope's bias: leave the sensor still for up to a minute
-      accel   the accelerometer's offsets and scales: hold the sensor still in six positions, each axis up and down
-      mag     the effect of iron near the magnetometer: turn the sensor through all directions
-      mount   the sensor's orientation in the vehicle: stand still, then speed up and brake on a straight road
+      accel   offsets and scales: hold it still six times, each axis up and down
+      mag     the effect of iron nearby: turn the sensor through all directions
+      mount   how it is mounted: stand still, speed up and brake on a straight road
 
       If a hub is running, it does the calibration with its own board, because it has the sensor. The result affects all \
       clients, so run the command as root, as the hub's account, or as a member of the group sensorhub. If no hub is \
@@ -27,7 +27,7 @@ struct Calibrate: ParsableCommand {
       name the device with --device.
 
       Example: sensorhub calibrate gyro --board my-board.json5
-      Another device than the preferred one: sensorhub calibrate gyro --board my-board.json5 --device spare
+      Another IMU: sensorhub calibrate gyro --board my-board.json5 --device spare
       """)
 
   @Argument(help: "gyro, accel, mag or mount.")

@@ -12,7 +12,7 @@ struct Decode: ParsableCommand {
       Prints one TPV per epoch, SKY and GST if the receiver sent them, and ATT as it arrives. The last line, on standard \
       error, counts what was read. A file without a position or an attitude is an error.
 
-      Example: sensorhub decode /var/log/gps.nmea | jq 'select(.class == "TPV") | .lat, .lon'
+      Example: sensorhub decode gps.nmea | jq 'select(.class == "TPV") | .lat, .lon'
       """)
 
   @Argument(help: "A receiver's log, or - for standard input.")

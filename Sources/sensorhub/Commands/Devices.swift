@@ -12,7 +12,7 @@ struct Devices: ParsableCommand {
 
       If a device has failed, or has no measurement yet, the reason and the next step are below the table.
 
-      Example: sensorhub devices --json | jq '.devices[] | {id, power, energyMilliwattHours}'
+      Example: sensorhub devices --json | jq '.devices[] | {id, power, holders}'
       """)
 
   /// The period before now whose energy is shown.

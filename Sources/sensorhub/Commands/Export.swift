@@ -18,7 +18,7 @@ struct Export: ParsableCommand {
 
       \(TimeOption.help)
 
-      Example: sensorhub export /var/lib/sensorhub/recordings --from 10:00 --to 11:30 --output tour.gpx
+      Example: sensorhub export drive.mcap --from 10:00 --to 11:30 --output tour.gpx
       """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable {

@@ -29,7 +29,7 @@ struct FleetList: ParsableCommand {
       hub or the page lets the receiver sleep. Clients on other machines need a token.
 
       Example: sensorhub fleet --http 8080 mqtts://broker.example
-      Example: sensorhub fleet --http 0.0.0.0:8080 --token-file token mqtts://broker.example
+      Example: sensorhub fleet --http 0.0.0.0:8080 --token-file token mqtts://broker
       """)
 
   @Argument(help: ArgumentHelp("The broker: mqtt[s]://[user@]host[:port].", valueName: "broker"))
@@ -127,7 +127,8 @@ struct FleetHold: ParsableCommand {
       If the hub is offline, the broker keeps the request until its time has passed. The command ends as soon as the hub \
       confirms the request, and the hold continues. Ctrl-C does not cancel the request; --release does.
 
-      Example: sensorhub fleet hold mqtts://broker.example/boat-7 --for 60 --parts position
+      Example: sensorhub fleet hold mqtts://broker.example/boat-7 --for 60
+      Example: sensorhub fleet hold mqtts://broker.example/boat-7 --parts position
       Example: sensorhub fleet hold mqtts://broker.example/boat-7 --release
       """)
 

@@ -20,7 +20,8 @@ struct Fuse: ParsableCommand {
       Rows are sorted by time. If the clock restarts, the filters restart too.
 
       Example: sensorhub fuse --imu imu.csv --gnss gnss.csv --vehicle > fused.csv
-      A recording: sensorhub fuse --imu drive.mcap --gnss drive.mcap --board my-board.json5 > fused.csv
+      A recording: sensorhub fuse --imu drive.mcap --gnss drive.mcap > fused.csv
+      With its calibration: sensorhub fuse --imu drive.mcap --board my-board.json5
       """)
 
   enum Frame: String, ExpressibleByArgument, CaseIterable { case ned, enu }

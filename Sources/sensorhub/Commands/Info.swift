@@ -15,7 +15,8 @@ struct Info: ParsableCommand {
       ten times the usual interval. Times are in UTC, followed by this machine's local time. If the board's clock was \
       wrong, the receiver's time corrects them.
 
-      Example: sensorhub info --json /var/lib/sensorhub/recordings | jq '.files[] | select(.whole | not) | .path'
+      Example: sensorhub info /var/lib/sensorhub/recordings
+      As JSON: sensorhub info --json . | jq '.files[] | select(.whole | not) | .path'
       """)
 
   @Argument(help: ArgumentHelp("Recordings, or folders of them.", valueName: "file"))

@@ -26,8 +26,9 @@ struct Replay: ParsableCommand {
 
       \(TimeOption.help)
 
-      Example: sensorhub replay --rate 10 drive.mcap, and in another terminal: sensorhub watch
-      As fast as possible: sensorhub replay /var/lib/sensorhub/recordings --from 10:00 --to 11:30 --rate max > states.jsonl
+      Example: sensorhub replay --rate 10 drive.mcap
+      In a second terminal: sensorhub watch
+      As fast as possible: sensorhub replay --rate max drive.mcap > states.jsonl
       """)
 
   @Argument(

@@ -20,12 +20,12 @@ struct Watch: ParsableCommand {
 
       Example: sensorhub watch --json | jq .position
       Without waking the receiver: sensorhub watch --parts attitude
-      One fix a minute, accurate to 10 m; the receiver sleeps in between: sensorhub watch --every 60 --accuracy 10
-      Only positions at least 50 m from the last one: sensorhub watch --parts position --distance 50
-      The last position if it is at most a minute old, otherwise a new one: sensorhub watch --max-age 60
-      A position with an error of at most 25 m, with as few wakes as possible: sensorhub watch --error 25
+      One fix a minute, accurate to 10 m: sensorhub watch --every 60 --accuracy 10
+      Only positions 50 m apart: sensorhub watch --parts position --distance 50
+      The last position if it is at most a minute old: sensorhub watch --max-age 60
+      An error of at most 25 m, with few wakes: sensorhub watch --error 25
       A hub at a broker: sensorhub watch mqtts://broker.example/boat-7
-      One fix a minute from this hub: sensorhub watch mqtts://broker.example/boat-7 --every 60 --accuracy 10 --within 45
+      One fix a minute: sensorhub watch mqtts://broker.example/boat-7 --every 60
       """)
 
   @Argument(
