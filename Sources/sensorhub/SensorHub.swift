@@ -79,12 +79,20 @@ struct SensorHub: ParsableCommand {
     if let error = error as? CommandError { exit(with: error) }
     if let error = error as? RecordingError { exit(with: CommandError(error)) }
     if let error = error as? SocketError { exit(with: CommandError(error)) }
-    // The parser repeats arguments unchanged. They may come from a script and contain any characters, so make them
-    // printable.
     let message = fullMessage(for: error)
+    let shown = UsageLine.wrapped(message)
     let code = exitCode(for: error)
-    guard code != .success, Text.printableLines(message) != message else { exit(withError: error) }
-    Terminal.standardError(message)
+    if code == .success {
+      // Other texts, such as completions for a shell, are printed as they are.
+      guard shown != message else { exit(withError: error) }
+      Terminal.standardOutput(shown)
+      do { try Terminal.requireWritten() } catch { exit(with: error) }
+    } else {
+      // The parser repeats arguments unchanged. They may come from a script and contain any characters, so make them
+      // printable.
+      guard Text.printableLines(shown) != message else { exit(withError: error) }
+      Terminal.standardError(shown)
+    }
     exit(withError: code)
   }
 
@@ -101,7 +109,7 @@ struct SensorHub: ParsableCommand {
       return try parseAsRoot()
     } catch {
       guard let message = UsageHint.rewritten(fullMessage(for: error), arguments: arguments) else { throw error }
-      Terminal.standardError(message)
+      Terminal.standardError(UsageLine.wrapped(message))
       throw exitCode(for: error)
     }
   }

@@ -44,6 +44,24 @@ import Testing
     #expect(count > 40)
   }
 
+  @Test func `no line of a help page is longer than 80 columns, and its usage breaks between options`() throws {
+    for command in try allCommands() {
+      let page = help(of: command.words)
+      #expect(page.wait() == 0)
+      for line in page.lines { #expect(line.count <= 80, "\(command.words): \(line)") }
+    }
+    let page = help(of: ["fence", "add"])
+    #expect(page.wait() == 0)
+    #expect(
+      page.standardOutput.contains(
+        "USAGE: sensorhub fence add <name> [--here <metres>] [--at <latitude,longitude>]\n       [--radius <metres>]"),
+      "\(page.standardOutput)")
+    let mistake = Program(["fence", "add"])
+    #expect(mistake.wait() == 64)
+    #expect(
+      mistake.standardError.contains("[--at <latitude,longitude>]\n       [--radius"), "\(mistake.standardError)")
+  }
+
   @Test(arguments: ["sensorhub.1", "sensorhub-board.5"])
   func `the manual pages can be read from the source folder`(_ name: String) throws {
     let text = String(decoding: try Files.bytes(of: "\(SharedData.packageFolder)/packaging/man/\(name)"), as: UTF8.self)
