@@ -155,6 +155,26 @@ struct BoardFileTests {
     ),
     ("{ name: 'x', bananas: 1 }", "board:1: unknown key 'bananas'"),
     (
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p',\n lingerSeconds: 5 } } }",
+      "board:2: unknown key 'devices.gps.lingerSeconds'; it belongs in 'devices.gps.power'"
+    ),
+    (
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p', power: { speed: 9600 } } } }",
+      "board:1: unknown key 'devices.gps.power.speed'; it belongs in 'devices.gps'"
+    ),
+    (
+      "{ name: 'x', devices: { gps: { driver: 'ublox', port: 'p' } },\n rateHz: 5 }",
+      "board:2: unknown key 'rateHz'; it belongs in 'devices.NAME', in 'state'"
+    ),
+    (
+      "{ name: 'x', devices: { gps: { driver: 'nmea', port: 'p', fusion: { devices: ['gps'] } } } }",
+      "board:1: unknown key 'devices.gps.fusion'; it belongs at the top level"
+    ),
+    (
+      "{ name: 'x', state: { tokenFile: '/t' } }",
+      "board:1: unknown key 'state.tokenFile'; it belongs in 'http'"
+    ),
+    (
       "{ name: 'x', devices: { gps: { driver: 'nmea', port: '/dev/x', speed: 9601 } } }",
       "board:1: 'devices.gps.speed' must be one of 4800, 9600, "
     ),
@@ -218,6 +238,27 @@ struct BoardFileTests {
       "board:1: 'devices.gps.power.chip' is missing"
     ),
   ]
+
+  @Test(arguments: [
+    // A barometer has no mounting, although the IMU next to it has one.
+    (
+      "{ name: 'x', devices: { baro: { driver: 'bmp390', bus: 'b', mount: [[1,0,0],[0,1,0],[0,0,1]] }, "
+        + "imu: { driver: 'mpu-6050', bus: 'b' } } }", "board:1: unknown key 'devices.baro.mount'"
+    ),
+    // The file's own 'sleep' is an object.
+    (
+      "{ name: 'x', devices: { imu: { driver: 'mpu-6050', bus: 'b', sleep: 'off' } } }",
+      "board:1: unknown key 'devices.imu.sleep'"
+    ),
+  ])
+  func `an unknown key that belongs in no other object is reported without a place`(_ text: String, _ message: String) {
+    do throws(BoardError) {
+      _ = try read(text)
+      Issue.record("taken for right")
+    } catch {
+      #expect("\(error)" == message)
+    }
+  }
 
   @Test(arguments: mistakes)
   func `a mistake is reported with its line, its key and the expected value`(_ text: String, _ message: String) {

@@ -29,6 +29,16 @@ struct BoardMistakesTests {
     #expect(found.contains { $0.hasPrefix("b.json5:9: 'nmea[1].port' must be ") }, "\(found)")
   }
 
+  @Test func `each misplaced key is reported once, with the object that it belongs in`() {
+    let found = mistakes(
+      "{ name: 'x',\n path: '/r',\n devices: { gps: { driver: 'nmea', port: 'p', lingerSeconds: 5 } } }")
+    #expect(
+      found == [
+        "b.json5:3: unknown key 'devices.gps.lingerSeconds'; it belongs in 'devices.gps.power'",
+        "b.json5:2: unknown key 'path'; it belongs in 'record'",
+      ])
+  }
+
   @Test func `a board without a name is still checked for other mistakes`() {
     let found = mistakes("{ devices: { gps: { driver: 'nmea', port: '/p', speed: 1 } } }")
     #expect(found.count == 2 && found.contains { $0.hasSuffix("'name' is missing") }, "\(found)")

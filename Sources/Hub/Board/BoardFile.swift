@@ -92,6 +92,15 @@ extension Board {
 
   /// - Parameter root: the object of the whole file
   init(_ root: BoardSection) throws(BoardError) {
+    do throws(BoardError) {
+      try self.init(reading: root)
+    } catch {
+      throw error.explained(in: root)
+    }
+  }
+
+  /// Reads a board without a search for the objects that a misplaced key belongs in.
+  init(reading root: BoardSection) throws(BoardError) {
     var root = root
     try root.refuseControlCharacters()
     name = try root.required("name")

@@ -53,7 +53,7 @@ public struct BoardMistakes: Sendable {
     case .missingKey(_, _, let path): explained.contains(path)
     // These keys name devices, which may be missing because of an earlier mistake.
     case .wrongValue(_, _, let path, _): lacksDevices && (path == "fusion.devices" || path.hasSuffix(".power"))
-    case .unreadable, .syntax, .unknownKey: false
+    case .unreadable, .syntax, .unknownKey, .misplacedKey: false
     }
   }
 
@@ -68,6 +68,9 @@ public struct BoardMistakes: Sendable {
     case .unknownKey(_, _, let path, let nearest):
       explained.insert(path)
       if let nearest { explained.insert(nearest) }
+      return remove(path[...], from: &members) ? path : nil
+    case .misplacedKey(_, _, let path, _):
+      explained.insert(path)
       return remove(path[...], from: &members) ? path : nil
     case .wrongValue(_, _, let path, _):
       explained.insert(path)
@@ -133,6 +136,9 @@ public enum BoardError: Error, Equatable, Sendable {
   /// The file is not JSON5.
   case syntax(file: String, line: Int, reason: String)
   case unknownKey(file: String, line: Int, keyPath: String, nearest: String?)
+  /// The key belongs in other objects: `places` has their paths, the likeliest first. The path of the file's own object
+  /// is empty.
+  case misplacedKey(file: String, line: Int, keyPath: String, places: [String])
   case missingKey(file: String, line: Int, keyPath: String)
   /// The value has the wrong type, or is not allowed.
   case wrongValue(file: String, line: Int, keyPath: String, expected: String)
@@ -145,8 +151,19 @@ extension BoardError: CustomStringConvertible {
     case .syntax(let file, let line, let reason): "\(file):\(line): \(reason)"
     case .unknownKey(let file, let line, let keyPath, let nearest):
       "\(file):\(line): unknown key '\(keyPath)'\(nearest.map { "; did you mean '\($0)'?" } ?? "")"
+    case .misplacedKey(let file, let line, let keyPath, let places):
+      "\(file):\(line): unknown key '\(keyPath)'; it belongs \(BoardError.text(places))"
     case .missingKey(let file, let line, let keyPath): "\(file):\(line): '\(keyPath)' is missing"
     case .wrongValue(let file, let line, let keyPath, let expected): "\(file):\(line): '\(keyPath)' must be \(expected)"
     }
+  }
+
+  /// Up to three places, for example `in 'devices.NAME', in 'state' or at the top level`.
+  private static func text(_ places: [String]) -> String {
+    var texts = places.prefix(3).map { $0.isEmpty ? "at the top level" : "in '\($0)'" }
+    if places.count > texts.count { texts.append("elsewhere") }
+    guard texts.count > 1 else { return texts.joined() }
+    let last = texts.removeLast()
+    return "\(texts.joined(separator: ", ")) or \(last)"
   }
 }

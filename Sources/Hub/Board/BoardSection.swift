@@ -2,6 +2,10 @@
 struct BoardSection {
   let file: String
   let path: String
+  /// The path with `NAME` in place of the user's names, and without numbers: `devices.NAME.power`, `nmea`.
+  private let pattern: String
+  /// Notes which keys are read; `nil` if nothing has to.
+  private var probe: KeyProbe?
   /// The line on which the section begins.
   let line: Int
   private let values: [String: JSONValue]
@@ -9,9 +13,13 @@ struct BoardSection {
   let keys: [String]
   private var known: Set<String> = []
 
-  init(file: String, path: String, line: Int, members: [JSONValue.Member]) {
+  init(
+    file: String, path: String, pattern: String? = nil, line: Int, members: [JSONValue.Member], probe: KeyProbe? = nil
+  ) {
     self.file = file
     self.path = path
+    self.pattern = pattern ?? path
+    self.probe = probe
     self.line = line
     keys = members.map(\.key)
     values = Dictionary(uniqueKeysWithValues: members.map { ($0.key, $0.value) })
@@ -76,6 +84,17 @@ struct BoardSection {
 
   func keyPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
+  private func keyPattern(_ key: String) -> String { pattern.isEmpty ? key : "\(pattern).\(key)" }
+
+  private var place: KeyProbe.Place { .init(path: path, pattern: pattern) }
+
+  /// The same section, with a probe that notes which keys are read from it and from the sections in it.
+  func probed(by probe: KeyProbe) -> BoardSection {
+    var section = self
+    section.probe = probe
+    return section
+  }
+
   func wrong(_ key: String, expected: String) -> BoardError {
     .wrongValue(file: file, line: values[key]?.line ?? line, keyPath: keyPath(key), expected: expected)
   }
@@ -99,41 +118,55 @@ struct BoardSection {
 
   func has(_ key: String) -> Bool { values[key].map { $0.content != .null } ?? false }
 
-  private mutating func value(_ key: String) -> JSONValue.Content? {
+  private mutating func value(_ key: String, asObject: Bool = false) -> JSONValue.Content? {
     known.insert(key)
+    probe?.note(key, asObject: asObject, in: place)
     let content = values[key]?.content
     return content == .null ? nil : content
   }
 
   mutating func section(_ key: String) throws(BoardError) -> BoardSection? {
-    switch value(key) {
-    case nil: return nil
+    _ = value(key, asObject: true)
+    if let section = try object(key, pattern: keyPattern(key)) { return section }
+    let place = KeyProbe.Place(path: keyPath(key), pattern: keyPattern(key))
+    guard let probe, probe.pretends(place) else { return nil }
+    return BoardSection(
+      file: file, path: place.path, pattern: place.pattern, line: line, members: [], probe: probe)
+  }
+
+  private func object(_ key: String, pattern: String) throws(BoardError) -> BoardSection? {
+    switch values[key]?.content {
+    case nil, .null: return nil
     case .object(let members):
-      return BoardSection(file: file, path: keyPath(key), line: values[key]?.line ?? line, members: members)
+      return BoardSection(
+        file: file, path: keyPath(key), pattern: pattern, line: values[key]?.line ?? line, members: members,
+        probe: probe)
     default: throw wrong(key, expected: "an object")
     }
   }
 
   /// One object, or a list of them; an empty list if the key is missing.
   mutating func sections(_ key: String) throws(BoardError) -> [BoardSection] {
-    guard case .array(let elements) = value(key) else { return try section(key).map { [$0] } ?? [] }
+    guard case .array(let elements) = value(key, asObject: true) else { return try section(key).map { [$0] } ?? [] }
     var sections: [BoardSection] = []
     for (index, element) in elements.enumerated() {
       guard case .object(let members) = element.content else {
         throw wrong(key, expected: "an object or a list of objects")
       }
       sections.append(
-        BoardSection(file: file, path: "\(keyPath(key))[\(index)]", line: element.line, members: members))
+        BoardSection(
+          file: file, path: "\(keyPath(key))[\(index)]", pattern: keyPattern(key), line: element.line, members: members,
+          probe: probe))
     }
     return sections
   }
 
   /// The members of an object with free keys, in the order of the file.
   mutating func namedSections(_ key: String) throws(BoardError) -> [(name: String, section: BoardSection)] {
-    guard var section = try section(key) else { return [] }
+    guard let section = try section(key) else { return [] }
     var named: [(name: String, section: BoardSection)] = []
     for name in section.keys {
-      if let member = try section.section(name) { named.append((name, member)) }
+      if let member = try section.object(name, pattern: section.keyPattern("NAME")) { named.append((name, member)) }
     }
     return named
   }
@@ -305,6 +338,7 @@ struct BoardSection {
 
   /// Refuses keys that were not read. Call this last.
   func finish() throws(BoardError) {
+    if let probe { return probe.noteEnd(of: place, keys: values) }
     guard let unknown = values.keys.filter({ !known.contains($0) }).min() else { return }
     let nearest = known.map { (key: $0, distance: editDistance($0, unknown)) }.min {
       ($0.distance, $0.key) < ($1.distance, $1.key)

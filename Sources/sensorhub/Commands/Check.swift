@@ -334,8 +334,8 @@ extension BoardError {
   fileprivate var line: Int {
     switch self {
     case .unreadable: 0
-    case .syntax(_, let line, _), .unknownKey(_, let line, _, _), .missingKey(_, let line, _),
-      .wrongValue(_, let line, _, _):
+    case .syntax(_, let line, _), .unknownKey(_, let line, _, _), .misplacedKey(_, let line, _, _),
+      .missingKey(_, let line, _), .wrongValue(_, let line, _, _):
       line
     }
   }

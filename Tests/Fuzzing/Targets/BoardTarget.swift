@@ -22,7 +22,7 @@ extension BoardError {
   fileprivate var line: Int? {
     switch self {
     case .syntax(_, let line, _), .missingKey(_, let line, _), .unknownKey(_, let line, _, _),
-      .wrongValue(_, let line, _, _):
+      .misplacedKey(_, let line, _, _), .wrongValue(_, let line, _, _):
       line
     default: nil
     }
