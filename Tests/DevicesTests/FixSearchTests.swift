@@ -162,6 +162,22 @@ struct FixSearchTests {
     }
   }
 
+  @Test func `no one is sent to the antenna of a simulated receiver`() {
+    let findings: [FixSearch.Finding] = [
+      .noList, .noSatellites, .openAntenna, .shortedAntenna, .fewSatellites(2, strongest: 18),
+      .weakSignals(6, strongest: 22),
+    ]
+    for finding in findings {
+      let step = finding.nextStep(on: "simulated/gps", isSpeedFixed: false)
+      #expect(step?.hasPrefix("wait: the receiver is simulated") == true, "\(finding)")
+      let real = finding.nextStep(on: "/dev/ttyAMA0", isSpeedFixed: false)
+      #expect(real?.contains("antenna") == true, "\(finding)")
+    }
+    // A simulated line can still be silent.
+    let silent = FixSearch.Finding.silent(.seconds(10)).nextStep(on: "simulated/gps", isSpeedFixed: false)
+    #expect(silent?.contains("power") == true)
+  }
+
   @Test(
     arguments: [
       ("ANTSTATUS=OPEN", .openAntenna, "the receiver reports that its antenna is open"),

@@ -160,6 +160,14 @@ extension FixSearch.Finding {
     }
   }
 
+  /// Whether a real receiver's antenna must be checked.
+  private var isOfReception: Bool {
+    switch self {
+    case .noList, .noSatellites, .openAntenna, .shortedAntenna, .fewSatellites, .weakSignals: true
+    case .silent, .noSentences, .starting, .loading: false
+    }
+  }
+
   /// How long nothing meaningful has arrived on the line; `nil` if the reason is not the line.
   public var lineTrouble: Duration? {
     switch self {
@@ -198,7 +206,10 @@ extension FixSearch.Finding {
   ///   - port: the path of the receiver's line, or its address on the network
   ///   - isSpeedFixed: whether the board file gives the only speed at which the hub listens
   public func nextStep(on port: String, isSpeedFixed: Bool) -> String? {
-    switch self {
+    if isOfReception, SimulatedName.isSimulated(port) {
+      return "wait: the receiver is simulated, and its vehicle drives through a tunnel now and then"
+    }
+    return switch self {
     case .starting: nil
     case .silent where NetworkSource.isMeant(by: port):
       "check that the sender is on and sends to this port, and 'port' in the board file"
