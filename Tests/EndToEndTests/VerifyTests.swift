@@ -24,6 +24,7 @@ import Testing
       var firstValueSeconds: [Double]
       var checks: [Check]
 
+      func words(_ name: String) -> String? { checks.first { $0.name == name }?.words }
       func passed(_ name: String) -> Bool? { checks.first { $0.name == name }?.passed }
     }
     var version: String
@@ -49,6 +50,7 @@ import Testing
     #expect(gps.satellites ?? 0 > 3 && gps.firstValueSeconds.count == 2, "\(program.standardOutput)")
     // The simulated vehicle may be in a bend, where the sensor measures more than gravity.
     #expect(imu.passed("gravity") != nil && imu.passed("noise") == true, "\(program.standardOutput)")
+    #expect(imu.words("noise")?.hasSuffix(" m/s2, one sigma") == true, "\(program.standardOutput)")
     #expect(imu.measured["acceleration"]?.count ?? 0 >= 10, "\(program.standardOutput)")
     #expect([gps, imu].allSatisfy { $0.passed("power cycles") == true }, "\(program.standardOutput)")
     #expect(hub.devicesNow.devices.map(\.wakes) == [2, 2])
@@ -69,6 +71,8 @@ import Testing
     let program = verify(hub, ["--device", "imu", "--seconds", "1"])
     #expect(program.standardOutput.contains("not checked  power cycles: other clients hold it\n"))
     #expect(program.standardOutput.contains("  gravity: "), "\(program.standardOutput)")
+    // Each noise has a unit, as its mean has.
+    #expect(program.standardOutput.firstMatch(of: /noise:? [0-9.]+(,|\n)/) == nil, "\(program.standardOutput)")
     #expect(hub.devicesNow["imu"].wakes == 1)
     // The name of another client does not matter, not even if it is that of this command.
     watch.send(SIGKILL)

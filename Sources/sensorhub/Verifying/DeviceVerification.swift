@@ -112,9 +112,10 @@ struct DeviceVerification {
           name: bound.check, passed: bound.range.contains(mean),
           words: "\(Text.fixed(mean, 3)) \(found.unit), expected \(range)"))
     }
-    if kind != "receiver", let values = measured.first?.values, let noise = values.noise, values.count >= 10 {
+    if kind != "receiver", let first = measured.first, let noise = first.values.noise, first.values.count >= 10 {
       // A stuck chip repeats one value. A working chip never does, because of its noise.
-      checks.append(Check(name: "noise", passed: noise > 0, words: "\(Text.fixed(noise, 5)), one sigma"))
+      checks.append(
+        Check(name: "noise", passed: noise > 0, words: "\(Text.fixed(noise, 5)) \(first.unit), one sigma"))
     }
   }
 }
@@ -132,7 +133,7 @@ extension DeviceVerification {
     var lines = ["\(id): \(title)\(origin.map { " (\($0))" } ?? "")"]
     for one in measured where kind != "receiver" {
       guard let mean = one.values.mean else { continue }
-      let noise = one.values.noise.map { ", noise \(Text.fixed($0, 5))" } ?? ""
+      let noise = one.values.noise.map { ", noise \(Text.fixed($0, 5)) \(one.unit)" } ?? ""
       let rate = one.values.rateHz.map { ", \(Text.fixed($0, 1)) a second" } ?? ""
       lines.append("  \(one.name): \(Text.fixed(mean, 3)) \(one.unit)\(noise)\(rate)")
     }
