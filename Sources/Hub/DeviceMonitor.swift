@@ -182,6 +182,11 @@ public final class DeviceMonitor: Sendable {
     change { state, now in state.machine.required(at: now) }
   }
 
+  /// Records that the device has started: a chip has answered, or a receiver's line is open. This counts as a wake.
+  ///
+  /// Observers get the count with the next change, which follows soon.
+  func woke() { state.withLock { $0.machine.status.woke() } }
+
   /// Records that the device answers, but has no useful value yet.
   func acquiring() {
     health.acquiring()

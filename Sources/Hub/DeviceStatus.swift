@@ -73,6 +73,8 @@ public struct DeviceStatus: Equatable, Sendable {
   public var holderIDs: [HolderID] = []
   /// How long clients needed the device, over all runs, until this status.
   public var onTime: Duration
+  /// How often the device has started: a chip answered, or a receiver's line was open. An attempt to start a missing
+  /// device does not count.
   public var wakes: Int
   /// The energy while clients needed the device and while only its supply was on: measured, or else by the currents in
   /// the board file.

@@ -49,15 +49,35 @@ struct DeviceConditionTests {
       await statuses.values { $0.count { $0 == .failed } >= before + failures }
     }
     #expect(conditions(hub).first?.since == first.since, "\(conditions(hub)) \(first)")
+    #expect(hub.devices[0].wakes == 1)
     await clock.sleepers(1)
     hardware.inject(nil, at: 0x68)
     clock.advance(by: .seconds(1))
     #expect(monitor.changes.waits { $0.power == .tracking })
-    #expect(conditions(hub).isEmpty)
+    #expect(conditions(hub).isEmpty && hub.devices[0].wakes == 2)
     lease.cancel()
     watching.cancel()
     hub.shutDown()
     #expect(monitor.changes.waits { $0.power.isRest || $0.power == .failed })
+  }
+
+  @Test func `attempts to wake a receiver without a port are no wakes`() async throws {
+    let board = "{ name: 'x', devices: { gps: { driver: 'nmea', port: '/dev/ttyNone' } } }"
+    let hub = Hub(board: try Board(json5: Array(board.utf8), file: "x"), hardware: LinuxHardware(), clock: clock)
+    let statuses = Recorder<DeviceStatus.Power>()
+    let watching = hub.monitors[0].changes.subscribe(as: "test", receiveValue: { statuses.append($0.power) })
+    let lease = hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
+    for failures in 1...3 {
+      await statuses.values { $0.count { $0 == .failed } >= failures }
+      // Only the next attempt waits for the clock, for at most a second.
+      await clock.sleepers(1)
+      clock.advance(by: .seconds(1))
+    }
+    #expect(hub.devices[0].wakes == 0)
+    lease.cancel()
+    watching.cancel()
+    hub.shutDown()
+    await hub.isOff()
   }
 
   @Test func `fixes of a simulated receiver are marked as simulated, and so is the device`() async throws {

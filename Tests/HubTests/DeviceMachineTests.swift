@@ -67,6 +67,21 @@ struct DeviceMachineTests {
     #expect(machine.released(at: at(110)) == nil, "the start counts once")
   }
 
+  @Test func `an attempt to start a missing device teaches nothing, and the device's rest goes on`() {
+    var machine = machine()
+    machine.required(at: at(0))
+    #expect(machine.tracking(at: at(0)) == nil && machine.released(at: at(10)) == nil)
+    machine.required(at: at(40))
+    _ = machine.goOn(until: at(60))
+    #expect(machine.released(at: at(60)) == nil && machine.idle.restingSince == at(10))
+    machine.required(at: at(70))
+    guard case .started(let off, _, let seconds, true, nil) = machine.tracking(at: at(75)) else {
+      Issue.record("no start")
+      return
+    }
+    #expect(off == 60 && seconds == 5 && machine.status.wakes == 2)
+  }
+
   @Test func `until a client comes, the energy is charged to the previous payers`() {
     var machine = machine()
     machine.required(at: at(0))

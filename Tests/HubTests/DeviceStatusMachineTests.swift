@@ -42,6 +42,7 @@ struct DeviceStatusMachineTests {
     machine.required(at: at(1))
     #expect(machine.use == .starting)
     #expect(try update(&machine, at: at(1)).power == .settling)
+    machine.woke()
     machine.acquiring()
     let search = try update(&machine, at: at(2))
     #expect(search.power == .acquiring && search.reason == "no fix yet" && search.since == at(2) && search.wakes == 1)
@@ -66,6 +67,22 @@ struct DeviceStatusMachineTests {
     #expect(machine.released() == false, "a reader that returns late ends no run")
     machine.required(at: at(60))
     #expect(machine.use == .starting && machine.tracking(at: at(62)))
+  }
+
+  @Test func `a run counts as one wake once the device has started, and an attempt to start it as none`() {
+    var machine = machine()
+    machine.required(at: at(0))
+    #expect(machine.released() == true && machine.wakes == 0)
+    machine.woke()
+    #expect(machine.wakes == 0, "a reader that returns late starts no run")
+    machine.required(at: at(10))
+    machine.woke()
+    machine.woke()
+    #expect(machine.tracking(at: at(12)) == true && machine.wakes == 1)
+    #expect(machine.released() == true)
+    machine.required(at: at(20))
+    // A device that measures has started.
+    #expect(machine.tracking(at: at(21)) == true && machine.wakes == 2)
   }
 
   @Test func `while a device stops it keeps its state, and then it is off`() throws {

@@ -188,7 +188,6 @@ struct StubbornLineTests {
       // Two timers are set: for the next attempt, and for the end of the minimum time on. The pauses double.
       await clock.sleepers(2)
       clock.advance(by: .milliseconds(250 << (failures - 1)))
-      _ = await statuses.first { $0.wakes > failures }
     }
     hardware.simulated.inject(nil, at: 0x68)
     #expect(hardware.levels.values.filter { $0.hasPrefix("imu") } == ["imu-power true"])

@@ -57,6 +57,17 @@ struct UsageRecorderTests {
         == .started(off: 60, joules: 3.6, seconds: 10, isComplete: false, sleep: nil))
   }
 
+  @Test func `a start without an answer teaches nothing, and the time off goes on`() {
+    var usage = off
+    usage.required(at: at(60), 0)
+    usage.abandoned(at: at(70))
+    #expect(usage.offSince == at(0))
+    usage.required(at: at(90), 1)
+    #expect(
+      usage.tracking(at: at(100), 2, restWatts: 0)
+        == .started(off: 90, joules: 3.6, seconds: 10, isComplete: true, sleep: nil))
+  }
+
   @Test func `a start during which the machine was suspended does not count, but the time off before it does`() {
     var usage = off
     usage.goBack(by: .seconds(3600))

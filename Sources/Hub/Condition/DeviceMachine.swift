@@ -84,6 +84,10 @@ struct DeviceMachine: Sendable {
   /// Records that the device needs no supply any more. A second call changes nothing.
   mutating func released(at now: MonotonicInstant) -> UsageEvent? {
     guard status.released() else { return nil }
+    guard status.hasWoken else {
+      idle.abandoned(at: now)
+      return nil
+    }
     return idle.released(at: now, energy.milliwattHours, isSupplied: status.isSupplied)
   }
 

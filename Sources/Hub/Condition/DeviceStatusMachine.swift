@@ -12,6 +12,8 @@ struct DeviceStatusMachine: Sendable {
     /// When the reader began to require the supply; `nil` while it does not.
     var requiredSince: MonotonicInstant?
     var progress: DeviceStatus.Power?
+    /// Whether the device has started, which counts as a wake.
+    var hasWoken = false
     var hasTracked = false
   }
 
@@ -64,6 +66,13 @@ struct DeviceStatusMachine: Sendable {
   /// Records that the supply is on for the device, which must settle.
   mutating func required(at now: MonotonicInstant) {
     run = Run(requiredSince: now, progress: .settling)
+  }
+
+  /// Records that the device has started: a chip has answered, or a receiver's line is open. A run counts as one wake,
+  /// and an attempt to start a missing device as none.
+  mutating func woke() {
+    guard run.requiredSince != nil, !run.hasWoken else { return }
+    run.hasWoken = true
     status.wakes += 1
   }
 
@@ -75,6 +84,7 @@ struct DeviceStatusMachine: Sendable {
   /// - Returns: whether this ends the start of a run
   mutating func tracking(at now: MonotonicInstant) -> Bool {
     guard run.progress != .tracking else { return false }
+    woke()
     defer { (run.hasTracked, run.progress) = (true, .tracking) }
     guard !run.hasTracked, let since = run.requiredSince else { return false }
     status.timeToFirstFix = now - since
@@ -187,6 +197,9 @@ struct DeviceStatusMachine: Sendable {
   var power: DeviceStatus.Power { status.power }
 
   var wakes: Int { status.wakes }
+
+  /// Whether the device has started in the present or last run.
+  var hasWoken: Bool { run.hasWoken }
 
   /// When the reader began to require the supply; `nil` while it does not.
   var requiredSince: MonotonicInstant? { run.requiredSince }

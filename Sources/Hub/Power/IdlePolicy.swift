@@ -87,6 +87,9 @@ struct IdlePolicy: Sendable {
     usage.released(at: now, milliwattHours, restWatts: restMilliwatts(isSupplied: isSupplied) / 1000)
   }
 
+  /// Records that the device needs no supply any more, and did not start although it had its supply.
+  mutating func abandoned(at now: MonotonicInstant) { usage.abandoned(at: now) }
+
   // MARK: Sleep
 
   /// The duration of a rest after which switching the supply off costs less; `nil` if the supply stays on.

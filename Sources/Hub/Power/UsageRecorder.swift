@@ -23,8 +23,8 @@ struct UsageRecorder: Sendable {
   private struct Start {
     var at: MonotonicInstant
     var milliwattHours: Double
-    /// The seconds that the device had been off; `nil` if unknown.
-    var off: Double?
+    /// The start of the rest before it; `nil` if unknown.
+    var offSince: MonotonicInstant?
     /// The sleep mode before the start, if modes are chosen.
     var sleep: ReceiverSleep?
   }
@@ -63,8 +63,7 @@ struct UsageRecorder: Sendable {
   ///   - milliwattHours: the device's energy up to now
   ///   - sleep: the sleep mode before the start, if modes are chosen
   mutating func required(at now: MonotonicInstant, _ milliwattHours: Double, after sleep: ReceiverSleep? = nil) {
-    start = Start(
-      at: now, milliwattHours: milliwattHours, off: offSince.map { now.seconds(since: $0) }, sleep: sleep)
+    start = Start(at: now, milliwattHours: milliwattHours, offSince: offSince, sleep: sleep)
     offSince = nil
   }
 
@@ -79,12 +78,19 @@ struct UsageRecorder: Sendable {
     return endOfStart(at: now, milliwattHours, restWatts, isComplete: false)
   }
 
+  /// Records that a start has ended without an answer of the device. It says nothing about the cost of a start, and the
+  /// rest before it goes on.
+  mutating func abandoned(at now: MonotonicInstant) {
+    if let start { offSince = start.offSince } else { offSince = now }
+    start = nil
+  }
+
   private mutating func endOfStart(
     at now: MonotonicInstant, _ milliwattHours: Double, _ restWatts: Double, isComplete: Bool
   ) -> UsageEvent? {
     guard let start else { return nil }
     self.start = nil
-    guard let off = start.off else { return nil }
+    guard let off = start.offSince.map({ start.at.seconds(since: $0) }) else { return nil }
     let seconds = now.seconds(since: start.at)
     let joules = max(0, 3.6 * (milliwattHours - start.milliwattHours) - restWatts * seconds)
     return .started(off: off, joules: joules, seconds: seconds, isComplete: isComplete, sleep: start.sleep)

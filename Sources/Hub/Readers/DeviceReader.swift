@@ -347,6 +347,9 @@ struct DeviceScope<Sample: Sendable> {
     return since
   }
 
+  /// Reports that the device has started, which counts as a wake.
+  func woke() { monitor.woke() }
+
   /// Reports that the device is open and has no useful data, or no longer has any.
   func acquiring() {
     monitor.acquiring()

@@ -55,6 +55,7 @@ extension DeviceReader where Sample == IMUBatch {
       defer { driver.stop() }
       scope.acquiring()
       try driver.start()
+      scope.woke()
       let before = counted.withLock { $0 }
       // The kernel's timer uses the kernel's clock, whatever clock was injected.
       let timer = try IntervalTimer(

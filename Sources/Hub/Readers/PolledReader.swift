@@ -40,6 +40,7 @@ extension DeviceReader where Sample: PlacedSample {
       defer { driver.stop() }
       scope.acquiring()
       try driver.start()
+      scope.woke()
       // The kernel's timer uses the kernel's clock, whatever clock was injected.
       let timer = try IntervalTimer(
         every: .nanoseconds(Int64(1e9 / (description.rateHz * Double(looks)))), from: MonotonicClock().now)

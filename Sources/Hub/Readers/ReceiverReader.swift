@@ -97,6 +97,8 @@ public final class ReceiverReader: Sendable {
       // data lines.
       defer { port.close() }
       port.expectReports(every: description.settings.rateHz.map { .nanoseconds(Int64(1e9 / $0)) })
+      // An open line counts, because a receiver may be silent until the hub has found its speed.
+      scope.woke()
       scope.acquiring()
       let run = ReceiverRun(
         suppliedAt: suppliedSince,

@@ -23,6 +23,7 @@ final class ReplayScope<Message>: Sendable {
   func begin() {
     guard present.withLock({ $0 == nil }) else { return }
     monitor.required()
+    monitor.woke()
     monitor.acquiring()
     let run = beginning.run()
     present.withLock { $0 = run }

@@ -80,7 +80,7 @@ enum MetricsReport {
     family(
       "device_on_seconds_total", "counter", "Time for which the device has been powered.",
       perDevice { Text.fixed($0.onTime.inSeconds, 3) })
-    family("device_wakes_total", "counter", "Number of times that the device was powered.", perDevice { "\($0.wakes)" })
+    family("device_wakes_total", "counter", "Number of times that the device was woken.", perDevice { "\($0.wakes)" })
     family(
       "device_energy_joules_total", "counter",
       "Energy of the device, measured by a supply monitor or else computed from the current in the board file.",

@@ -476,7 +476,7 @@ class Device(Record):
     on_seconds: float = _key("onSeconds")
     """Seconds that clients needed the device since the hub started."""
     wakes: int
-    """How often the device was woken since the hub started."""
+    """How often the device was woken since the hub started; an attempt to wake a missing device does not count."""
     energy_milliwatt_hours: float = _key("energyMilliwattHours")
     """Milliwatt-hours since the hub started, measured or computed from the current in the board file."""
     measured_milliwatt_hours: float = _key("measuredMilliwattHours")
