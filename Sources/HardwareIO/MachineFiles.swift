@@ -31,6 +31,11 @@ public struct MachineFiles: Sendable {
     return resolved.hasPrefix(root) ? String(resolved.dropFirst(root.count)) : resolved
   }
 
+  /// The kernel's sensors.
+  public var iio: IIOSystem {
+    IIOSystem(sysfs: "\(root)/sys", dev: "\(root)/dev", configfs: "\(root)/sys/kernel/config")
+  }
+
   /// Returns the text of a link, even if its target does not exist.
   public func link(_ path: String) -> String? {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in

@@ -36,10 +36,12 @@ public struct Chip<Driver, Configuration>: Sendable {
   private let actualRate: @Sendable (_ requestedHz: Double) -> Double
   private let makeDriver: @Sendable (ChipConnection, Configuration) -> Driver
   private let putToSleep: @Sendable (I2CRegisters) throws(HardwareError) -> Void
+  private let findProblem: @Sendable (IIOSystem) -> HardwareError?
 
   /// - Parameters:
   ///   - actualRate: returns the chip's rate for a requested one
   ///   - putToSleep: puts a chip to sleep, whatever its state
+  ///   - findProblem: returns the result of `problem(in:)`
   init(
     name: String, title: String, addresses: [UInt8], identity: ChipIdentity, relatives: [UInt8] = [],
     provenAgainst: String,
@@ -49,7 +51,8 @@ public struct Chip<Driver, Configuration>: Sendable {
     ratesHz: ClosedRange<Double>, actualRate: @escaping @Sendable (_ requestedHz: Double) -> Double,
     makeDriver: @escaping @Sendable (ChipConnection, Configuration) -> Driver,
     putToSleep: @escaping @Sendable (I2CRegisters) throws(HardwareError) -> Void,
-    wakeOnMotion: WakeOnMotion? = nil
+    wakeOnMotion: WakeOnMotion? = nil,
+    findProblem: @escaping @Sendable (IIOSystem) -> HardwareError? = { _ in nil }
   ) {
     self.name = name
     self.title = title
@@ -69,7 +72,13 @@ public struct Chip<Driver, Configuration>: Sendable {
     self.makeDriver = makeDriver
     self.putToSleep = putToSleep
     self.wakeOnMotion = wakeOnMotion
+    self.findProblem = findProblem
   }
+
+  /// The error with which a start would fail because the kernel cannot trigger the measurements of a chip that it
+  /// drives; `nil` for none, for a missing chip, and for a chip that the hub's own driver reads. The search changes
+  /// nothing.
+  public func problem(in system: IIOSystem) -> HardwareError? { findProblem(system) }
 
   /// The chip's actual rate for a requested rate, samples per second.
   public func rate(nearest requestedHz: Double) -> Double { actualRate(requestedHz) }

@@ -13,6 +13,19 @@ enum IIOChip {
   /// waking to the kernel's driver, so the test never passes.
   static let identity = ChipIdentity(register: 0, toldBy: "the kernel's driver", test: { _ in false })
   static let provenAgainst = "Linux (itself)"
+
+  /// The error if the kernel cannot trigger the measurements of devices; `nil` if it can, or if the devices are missing.
+  ///
+  /// - Parameter quantities: the quantities that the hub takes from the scans, for example `in_magn`
+  static func problem(
+    of names: [IIODeviceName], _ quantities: [String], in system: IIOSystem
+  ) -> HardwareError? {
+    let devices = names.compactMap { try? IIODevice.find($0, in: system) }
+    let isTimed = devices.contains { device in
+      quantities.contains { device.scans("\($0)_x") } && device.needsTimer
+    }
+    return isTimed ? IIOTimerTrigger.problem(in: system) : nil
+  }
 }
 
 extension InertialChip {
@@ -25,7 +38,10 @@ extension InertialChip {
       fifoSampleCount: 256, milliamperes: 0, sleepMilliamperes: 0, ratesHz: 1...1600,
       // The kernel driver decides the actual rate, which is near the requested one.
       actualRate: { $0 },
-      makeDriver: { IIOInertialDriver(devices, $0, $1) }, putToSleep: { _ in })
+      makeDriver: { IIOInertialDriver(devices, $0, $1) }, putToSleep: { _ in },
+      findProblem: {
+        IIOChip.problem(of: devices, [IIOInertialDriver.gyroscope, IIOInertialDriver.accelerometer], in: $0)
+      })
   }
 }
 
@@ -35,7 +51,8 @@ extension MagnetometerChip {
       name: IIOChip.name([device]), title: "magnetometer of a kernel driver", addresses: [], identity: IIOChip.identity,
       provenAgainst: IIOChip.provenAgainst, milliamperes: 0, sleepMilliamperes: 0, ratesHz: 0.5...200,
       actualRate: { $0 },
-      makeDriver: { IIOMagnetometerDriver(device, $0, $1) }, putToSleep: { _ in })
+      makeDriver: { IIOMagnetometerDriver(device, $0, $1) }, putToSleep: { _ in },
+      findProblem: { IIOChip.problem(of: [device], [IIOMagnetometerDriver.quantity], in: $0) })
   }
 }
 

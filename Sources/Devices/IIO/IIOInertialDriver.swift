@@ -6,8 +6,8 @@ import MonotonicTime
 /// gyroscope and one for the accelerometer. If the chip's interrupt line is not wired, one timer triggers both
 /// devices.
 final class IIOInertialDriver: InertialDriver {
-  private static let gyroscope = "in_anglvel"
-  private static let accelerometer = "in_accel"
+  static let gyroscope = "in_anglvel"
+  static let accelerometer = "in_accel"
   /// The number of bursts from one read of the temperature to the next. The temperature changes slowly.
   private static let temperatureInterval = 50
 

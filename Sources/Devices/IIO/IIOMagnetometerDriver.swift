@@ -10,7 +10,7 @@ import MonotonicTime
 /// - If the axes are read one by one, most kernel drivers make three measurements. The three values are correct
 ///   together only while the chip does not turn.
 final class IIOMagnetometerDriver: PolledDriver {
-  private static let quantity = "in_magn"
+  static let quantity = "in_magn"
   private static let microteslaPerGauss: Float = 100
   private static let underrated: Set<String> = ["hmc5843", "hmc5883", "hmc5883l", "hmc5983"]
   /// The limit in gauss below which the kernel's scale of these chips is wrong. Corrected kernels state a larger scale.

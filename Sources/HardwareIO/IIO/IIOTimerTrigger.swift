@@ -23,11 +23,7 @@ public final class IIOTimerTrigger {
   ) throws(HardwareError) {
     self.name = name
     files = system.files
-    guard files.has(system.timers) else {
-      throw .unsupported(
-        "the kernel has no timers for IIO (\(system.timers) is missing): sudo modprobe iio-trig-hrtimer, and add its "
-          + "name to /etc/modules-load.d for the next start")
-    }
+    if let problem = IIOTimerTrigger.problem(in: system) { throw problem }
     let folder = "\(system.timers)/\(name)"
     do throws(HardwareError) {
       try files.makeFolder(folder)
@@ -44,6 +40,16 @@ public final class IIOTimerTrigger {
   }
 
   deinit { close() }
+
+  /// The error if the kernel's module for timer triggers is not loaded; `nil` if it is. The message has the commands
+  /// that load the module, now and at each start, and give the hub's account access to its folder.
+  public static func problem(in system: IIOSystem) -> HardwareError? {
+    if system.files.has(system.timers) { return nil }
+    return .unsupported(
+      "the kernel has no timers for IIO (\(system.timers) is missing): "
+        + "echo iio-trig-hrtimer | sudo tee /etc/modules-load.d/sensorhub.conf "
+        + "&& sudo modprobe iio-trig-hrtimer && sudo systemd-tmpfiles --create")
+  }
 
   /// Removes the trigger, which must not be in use.
   public func close() {

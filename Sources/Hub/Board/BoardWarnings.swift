@@ -171,6 +171,7 @@ public enum BoardWarnings {
       if device.place != nil, device.path.hasPrefix("/dev/"), !machine.has(device.path) {
         found.append(missingBus(device.path, on: machine))
       }
+      if let problem = problem(of: device, in: machine.iio) { found.append("\(problem)") }
       return found.map { "\(device.id): \($0)" }
     }
     if let interface = board.nmea2000?.interface, !machine.has("/sys/class/net/\(interface)") {
@@ -184,6 +185,16 @@ public enum BoardWarnings {
       }
     }
     return warnings
+  }
+
+  /// The error if the kernel cannot trigger the measurements of a device that it drives.
+  private static func problem(of device: DeviceDescription, in system: IIOSystem) -> HardwareError? {
+    switch device {
+    case .imu(let imu): imu.chip.problem(in: system)
+    case .magnetometer(let magnetometer): magnetometer.chip.problem(in: system)
+    // The hub reads a barometer of the kernel one value at a time, which needs no trigger.
+    case .receiver, .barometer, .supplyMonitor: nil
+    }
   }
 
   private static func port(_ port: String, on machine: MachineFiles) -> String? {

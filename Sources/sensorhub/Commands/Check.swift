@@ -23,8 +23,9 @@ struct Check: ParsableCommand {
       machine has one of the board's devices, or with --device. A file that the service can read and you may not is not \
       checked.
 
-      With --device the command also checks this machine: whether the ports, buses and pulses exist, and whether the \
-      kernel's console or a login uses one of the ports. It opens no device. Each warning ends with the next step.
+      With --device the command also checks this machine: whether the ports, buses and pulses exist, whether the kernel \
+      has the timers that some of its drivers need, and whether its console or a login uses one of the ports. It opens \
+      no device. Each warning ends with the next step.
 
       The last lines of the output are the permissions that the service needs, as written for systemd. With \
       --device-policy the command prints only a drop-in for the systemd unit, which lists the kinds of devices that the \
