@@ -235,8 +235,10 @@ public struct StateEstimator: Sendable {
     return now.seconds(since: at) <= positionAgeLimit
   }
 
-  // Mutating, although it changes nothing: a non-mutating method would copy the estimator.
-  private mutating func mode(at now: MonotonicInstant) -> FusedState.Mode {
+  /// The mode of the state at a time, if no further measurement comes.
+  ///
+  /// Mutating, although it changes nothing: a non-mutating method would copy the estimator.
+  public mutating func mode(at now: MonotonicInstant) -> FusedState.Mode {
     if let newestSample, now.seconds(since: newestSample) <= StateEstimator.attitudeLifetimeSeconds {
       switch filter.mode {
       case .fused: return .fused

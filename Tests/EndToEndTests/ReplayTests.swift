@@ -116,6 +116,30 @@ import Testing
     expectReplayed(live)
   }
 
+  @Test func `the state after the position of a lost receiver is too old is in the recording and in its replay`() throws
+  {
+    let terminal = PseudoTerminal()
+    let power = "power: { switch: \"none\", lingerSeconds: 0 }"
+    let gps = "gps: { driver: \"nmea\", port: \"\(terminal.path)\", speed: 9600, \(power) }"
+    let record = "record: { path: \"\(recordings)\", syncSeconds: 0.5 }"
+    let hub = HubProcess(board: "{ name: \"test\", devices: { \(gps) }, \(record) }")
+    let watch = hub.watch()
+    #expect(hub.shows("gps", "acquiring"))
+    for second in 10...11 {
+      terminal.write(nmeaLine("GPRMC,1200\(second).00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A"))
+    }
+    #expect(watch.prints { $0.contains { $0.contains("\"mode\":\"gnss\"") } })
+    terminal.hangUp()
+    // Five seconds later the position is too old.
+    #expect(watch.prints { $0.contains { $0.contains("\"mode\":\"none\"") } }, "\(hub.program.standardError)")
+    watch.send(SIGINT)
+    watch.wait()
+    #expect(hub.stop() == 0)
+    let live = try recordedStates()
+    #expect(live.last?.contains("\"mode\":\"none\"") == true, "\(live)")
+    expectReplayed(live)
+  }
+
   private func watchAttitudes(_ hub: HubProcess) -> Program {
     Program(["watch", "--socket", hub.socket, "--json", "--parts", "attitude,heading"])
   }

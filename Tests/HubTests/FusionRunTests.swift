@@ -144,6 +144,27 @@ struct FusionRunTests {
     }
   }
 
+  @Test func `an expiry follows a failure once, unless another input comes first`() throws {
+    let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
+    let (log, recorder) = (hub.states.log, InputRecorder())
+    let recording = hub.record(to: recorder, as: "test", wakes: false)
+    defer { recording.end() }
+    func events() -> [String] { recorder.inputs.values.map(\.input.name).filter { $0 != "epoch" } }
+    let watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
+    report(0..<2)
+    log.deviceFailed(of: log.boardNumber)
+    report(2..<8)
+    clock.run(until: instant(20))
+    #expect(events() == ["begin"] && hub.lastState.value?.mode == .gnss)
+    log.deviceFailed(of: log.boardNumber)
+    #expect(events() == ["begin", "expiry"] && hub.lastState.value?.mode == FusedState.Mode.none)
+    log.deviceFailed(of: log.boardNumber)
+    watch.cancel()
+    log.deviceFailed(of: log.boardNumber)
+    clock.run(until: instant(60))
+    #expect(events() == ["begin", "expiry", "end"])
+  }
+
   @Test func `the epoch with which a fusion run begins is recorded again at its beginning`() throws {
     let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
     let recorder = InputRecorder()
@@ -236,38 +257,5 @@ struct FusionRunTests {
   private func sentence(_ body: String) -> String {
     let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
     return "$\(body)*\(sum.count == 1 ? "0" : "")\(sum)\r\n"
-  }
-}
-
-/// Records the inputs with their instants.
-private struct InputRecorder: HubRecorder {
-  let inputs = Recorder<(input: FusionInput, at: MonotonicInstant)>()
-
-  func sentences(of id: String) -> @Sendable (ReceivedBytes) -> Void { { _ in } }
-
-  func inputs(on board: Board) -> @Sendable (FusionInput, MonotonicInstant) -> Void {
-    { [inputs] in inputs.append(($0, $1)) }
-  }
-
-  var air: [(pascals: Double, at: MonotonicInstant)] {
-    inputs.values.compactMap { if case .air(_, let sample) = $0.input { (sample.pressurePascals, $0.at) } else { nil } }
-  }
-
-  var epochs: [(epochAt: MonotonicInstant, at: MonotonicInstant)] {
-    inputs.values.compactMap { if case .epoch(_, let epoch) = $0.input { (epoch.at, $0.at) } else { nil } }
-  }
-}
-
-extension FusionInput {
-  fileprivate var name: String {
-    switch self {
-    case .begin: "begin"
-    case .end: "end"
-    case .epoch: "epoch"
-    case .imu: "imu"
-    case .field: "field"
-    case .air: "air"
-    case .supply: "supply"
-    }
   }
 }

@@ -55,6 +55,30 @@ struct LostReceiverTests {
     #expect(clock.waitingCount == 0)
   }
 
+  @Test func `the state after the position of a lost receiver is too old follows from a recorded input`() async {
+    let recorder = InputRecorder()
+    let recording = hub.record(to: recorder, as: "test", wakes: false)
+    let all = Recorder<FusedState>()
+    let observation = hub.observedStates.subscribe(as: "test", receiveValue: { all.append($0) })
+    let watch = loseReceiver()
+    clock.run(until: clock.now + .seconds(6))
+    #expect(states.waits { $0.last?.mode == FusedState.Mode.none })
+    watch.cancel()
+    #expect(all.waits { $0.last?.mode == .asleep })
+    recording.end()
+    observation.cancel()
+    let inputs = recorder.inputs.values
+    let names = inputs.map(\.input.name)
+    #expect(names.first == "begin" && Array(names.suffix(2)) == ["expiry", "end"], "\(names)")
+    // The recorded inputs alone make the same states.
+    var fuser = Fuser(hub.board)
+    let replayed = inputs.compactMap { fuser.apply($0.input, at: $0.at) }
+    #expect(replayed.map(\.at) == all.values.map(\.at))
+    #expect(replayed.map(\.mode) == all.values.map(\.mode))
+    hub.shutDown()
+    await hub.isOff()
+  }
+
   @Test func `no timer is left if the last client leaves before the position of a lost receiver is too old`() async {
     loseReceiver().cancel()
     let count = states.values.count

@@ -2,6 +2,7 @@ import Devices
 import Fusion
 import Glibc
 import Guarding
+import HardwareIO
 import Hub
 import MonotonicTime
 import NMEA
@@ -125,6 +126,47 @@ struct InputReplayTests {
     for message in messages { player.play(message) }
     player.end()
     return states.values
+  }
+
+  @Test func `the state after the position of a lost receiver is too old is replayed byte for byte`() async throws {
+    let (terminal, clock) = (PseudoTerminal(), ManualClock())
+    let power = "power: { switch: 'none', lingerSeconds: 0 }"
+    let gps = "gps: { driver: 'nmea', port: '\(terminal.path)', speed: 9600, \(power) }"
+    let board = try Board(json5: Array("{ name: 'test', devices: { \(gps) } }".utf8), file: "test")
+    let hub = Hub(board: board, hardware: LinuxHardware(), clock: clock)
+    let (inputs, states) = (Recorder<LiveFusion.Input>(), Recorder<String>())
+    let recording = hub.record(to: PartRecorder(append: { inputs.append($0) }), as: "test", wakes: false)
+    let client = hub.state(parts: .all).subscribe(
+      as: "client", receiveValue: { states.append(LiveFusion.text($0)) })
+    #expect(hub.waits { hub.devices[0].power == .acquiring })
+    for second in 10...11 {
+      terminal.write(nmeaLine("GPRMC,1200\(second).00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A"))
+    }
+    #expect(states.waits { $0.last?.contains("\"position\"") == true })
+    #expect(hub.waits { hub.devices[0].counters.contains { $0.name == "epochs" && $0.value == 2 } })
+    terminal.hangUp()
+    #expect(hub.waits { hub.devices[0].power == .failed })
+    clock.run(until: clock.now + .seconds(6))
+    #expect(states.waits { $0.last?.contains("\"mode\":\"none\"") == true }, "\(states.values)")
+    client.cancel()
+    recording.end()
+    #expect(replay([LiveFusion.Part(board: board, inputs: inputs.values)]) == states.values)
+    hub.shutDown()
+    await hub.isOff()
+  }
+
+  @Test func `an expiry is recorded as an object that versions without expiries skip`() throws {
+    let clock = ManualClock()
+    let time = RecordingTime(clock: clock) { 1_800_000_000_000_000_000 + clock.now.nanoseconds }
+    let inbox = RecordInbox(time: time, counters: RecordingCounters(), report: { _ in })
+    let inputs = RecordedInputs(of: try InputReplayTests.board(InputReplayTests.ahead), in: inbox)
+    inputs.append(.expiry, at: clock.now)
+    var bytes: [UInt8] = []
+    let message = inbox.take(into: &bytes)
+    let text = String(decoding: bytes, as: UTF8.self)
+    #expect(message?.channel.topic == "/fusion" && text.hasPrefix("{\"expiry\":true,\"monotonic\":"), "\(text)")
+    // Those versions require this member, and take it for the beginning or end of a run.
+    #expect(!text.contains("underWay"))
   }
 
   @Test func `an epoch is recorded bit for bit`() throws {
@@ -341,6 +383,7 @@ extension LiveFusion.Input {
       let source = knowledge.position.map { names.text($0.source) } ?? ""
       (place, content) = (nil, .begin(knowledge, positionSource: source))
     case .end: (place, content) = (nil, .end)
+    case .expiry: (place, content) = (nil, .expiry)
     case .epoch(let device, let epoch): (place, content) = (device, .epoch(epoch))
     case .imu(let device, let batch): (place, content) = (device, .batch(batch))
     case .field(let device, let sample): (place, content) = (device, .magneticField(sample))

@@ -75,6 +75,20 @@ struct ReplayPlayerTests {
     #expect(!hub.fusionRun.value.isUnderWay)
   }
 
+  @Test func `a recorded expiry makes a state at its instant, and begins no fusion run`() throws {
+    var player = ReplayPlayer(on: stage)
+    let hub = Hub(board: stage.board.value, on: stage.machine)
+    player.play(ReplayPlayerTests.message(1, .expiry))
+    #expect(!hub.fusionRun.value.isUnderWay && hub.lastState.value == nil)
+    player.play(ReplayPlayerTests.message(2, .begin(FusionKnowledge(), positionSource: "")))
+    player.play(air(3))
+    #expect(hub.lastState.value?.air != nil)
+    player.play(ReplayPlayerTests.message(20, .expiry))
+    let last = try #require(hub.lastState.value)
+    #expect(last.at == MonotonicInstant(nanoseconds: 20_000_000_000) && last.air == nil)
+    #expect(hub.fusionRun.value.isUnderWay)
+  }
+
   @Test func `a fusion run begins with the values known at that time`() throws {
     var player = ReplayPlayer(on: stage)
     let hub = Hub(board: stage.board.value, on: stage.machine)

@@ -109,6 +109,7 @@ public struct Fuser: Sendable {
       guard isUnderWay else { return nil }
       isUnderWay = false
       return state(at: instant).asleep(since: instant, lastKnown: knowledge.position)
+    case .expiry: return isUnderWay ? state(at: instant) : nil
     case .epoch(let place, let epoch): return take(epoch, of: place) ? state(at: instant) : nil
     case .imu(let place, let batch): return take(batch, of: place) ? state(at: instant) : nil
     case .field(let place, let sample): return take(sample, of: place) ? state(at: instant) : nil
@@ -121,12 +122,9 @@ public struct Fuser: Sendable {
   /// and outside a run.
   var validUntil: MonotonicInstant? { isUnderWay ? estimator.validUntil : nil }
 
-  /// The state at an instant without an input.
-  func stateWithoutInput(at instant: MonotonicInstant) -> FusedState {
-    // This uses a copy, so that the states of later inputs depend on the inputs alone.
-    var copy = self
-    return copy.state(at: instant)
-  }
+  /// The mode of the state at an instant, if no further input comes. Mutating, although it changes nothing, like that of
+  /// the estimator.
+  mutating func mode(at instant: MonotonicInstant) -> FusedState.Mode { estimator.mode(at: instant) }
 
   private mutating func begin(_ knowledge: FusionKnowledge) {
     self.knowledge = knowledge

@@ -2,7 +2,8 @@ import Devices
 import Fusion
 import MonotonicTime
 
-/// An input of the fusion: a measurement or a burst of measurements of one device, or the beginning or end of a run.
+/// An input of the fusion: a measurement or a burst of measurements of one device, the beginning or end of a run, or the
+/// expiry of its last values.
 ///
 /// Measurements are raw, without calibration and mount. Devices are identified by their place in the board's list. The
 /// value has no heap storage, so a stream of inputs allocates nothing.
@@ -11,6 +12,9 @@ public enum FusionInput: Sendable {
   case begin(FusionKnowledge)
   /// The last client has left.
   case end
+  /// A device has failed, no other input has come, and the position and the attitude of the last state have become too
+  /// old. The input makes a state without them.
+  case expiry
   /// An epoch of a receiver that is selected (`ReceiverSelection`).
   case epoch(Int, ReceiverEpoch)
   case imu(Int, IMUBatch)

@@ -53,6 +53,11 @@ public final class FusionLog: Sendable {
       self.monitors = monitors
     }
 
+    /// The instant of the next input, if it was read at `instant`.
+    func next(readAt instant: MonotonicInstant) -> MonotonicInstant {
+      max(instant, at + FusionLog.leastBetweenInputs)
+    }
+
     /// Switches to the devices of the next board. A finding about a device that is fused as before stays until an input
     /// withdraws it.
     ///
@@ -98,7 +103,7 @@ public final class FusionLog: Sendable {
   /// Whether a client uses the fused state, and since when.
   let fusionRun: MutableProperty<FusionRun>
   private let state: Guarded<State>
-  /// The alarm for the state after a failure; set only during a run, while a device fails.
+  /// The alarm for the expiry after a failure; set only during a run, while a device fails.
   private let expiryAlarm: Alarm
   private let lifetime = Lifetime()
 
@@ -127,8 +132,8 @@ public final class FusionLog: Sendable {
   /// The number of the board in service, for `append`.
   var boardNumber: Int { state.withLock { $0.boardNumber } }
 
-  /// The last value of each part of the state from before the present run, or from before the last expiry (`expire`),
-  /// however old. Each part has its date.
+  /// The last value of each part of the state from before the present run, or from before the last expiry, however old.
+  /// Each part has its date.
   var remembered: FusedState? { state.withLock { $0.remembered } }
 
   // MARK: The board
@@ -209,12 +214,13 @@ public final class FusionLog: Sendable {
       return state.isSuspended ? nil : append(.end, readAt: now, &state)
     }
     if let pending { finish(pending, .end) }
-    // A state without an input is for the clients of a run.
+    // An expiry is for the clients of a run.
     expiryAlarm.cancel()
   }
 
   /// Handles the failure of a device. If it was the last one that caused states, its values would stay in the last state
-  /// for ever. So one more state follows when they have expired. An input that comes first makes that state unnecessary.
+  /// for ever. So an expiry follows when they are too old, and makes one more state. An input that comes first makes the
+  /// expiry unnecessary.
   ///
   /// - Parameter board: the number of the device's board
   func deviceFailed(of board: Int) {
@@ -228,24 +234,16 @@ public final class FusionLog: Sendable {
     }) { [weak self] in self?.expire() }
   }
 
-  /// Sends the state at present, without an input, if its mode is not that of the last state.
+  /// Adds an expiry, if the mode of its state is not that of the last state.
   private func expire() {
     let now = clock.now
     let pending = state.withLock { state -> Pending? in
-      guard state.fuser.isUnderWay, !state.isSuspended, let last = lastState.value else { return nil }
-      let instant = max(now, state.at + FusionLog.leastBetweenInputs)
-      let fused = state.fuser.stateWithoutInput(at: instant)
-      guard fused.mode != last.mode else { return nil }
-      state.at = instant
-      state.remembered = last.remembering(state.remembered)
-      var pending = Pending(at: instant)
-      pending.hasLastState = lastState.stage(fused)
-      if let run = state.run, run.stage(fused) { pending.run = run }
-      return pending
+      guard state.fuser.isUnderWay, !state.isSuspended, let last = lastState.value,
+        state.fuser.mode(at: state.next(readAt: now)) != last.mode
+      else { return nil }
+      return append(.expiry, readAt: now, &state)
     }
-    guard let pending else { return }
-    if pending.hasLastState { lastState.deliver() }
-    pending.run?.deliver()
+    if let pending { finish(pending, .expiry) }
   }
 
   /// Processes the next input of a device.
@@ -267,7 +265,7 @@ public final class FusionLog: Sendable {
   }
 
   private func append(_ input: FusionInput, readAt instant: MonotonicInstant, _ state: inout State) -> Pending {
-    state.at = max(instant, state.at + FusionLog.leastBetweenInputs)
+    state.at = state.next(readAt: instant)
     return apply(input, &state)
   }
 
@@ -282,19 +280,18 @@ public final class FusionLog: Sendable {
 
   private func apply(_ input: FusionInput, _ state: inout State) -> Pending {
     var pending = Pending(at: state.at, observers: state.observers)
-    let isChange: Bool
-    switch input {
-    case .begin: isChange = true
-    case .end:
-      isChange = state.fuser.isUnderWay
-      if isChange, let last = lastState.value { state.remembered = last.remembering(state.remembered) }
-    default: isChange = false
-    }
     let fused = state.fuser.apply(input, at: state.at)
+    let isChange =
+      switch input {
+      case .begin: true
+      case .end: fused != nil
+      default: false
+      }
     if isChange {
       pending.hasFusionRun = fusionRun.stage(FusionRun(isUnderWay: state.fuser.isUnderWay, since: state.at))
     }
     guard let fused else { return pending }
+    if losesParts(input), let last = lastState.value { state.remembered = last.remembering(state.remembered) }
     pending.hasLastState = lastState.stage(fused)
     switch input {
     case .begin, .end: return pending
@@ -304,10 +301,18 @@ public final class FusionLog: Sendable {
       // A receiver whose headings are wrong is still fused, so the warning is about its headings only.
       pending.finding = FusionLog.news(of: place, about: .heading, &state)
     case .imu(let place, _), .air(let place, _): pending.finding = FusionLog.news(of: place, about: .finding, &state)
-    case .field, .supply: break
+    case .field, .supply, .expiry: break
     }
     if let run = state.run, run.stage(fused) { pending.run = run }
     return pending
+  }
+
+  /// Whether the state after an input may lack parts of the state before it for good.
+  private func losesParts(_ input: FusionInput) -> Bool {
+    switch input {
+    case .end, .expiry: true
+    default: false
+    }
   }
 
   /// The finding about a device; `nil` if it is the one that was last reported.
@@ -340,7 +345,7 @@ public final class FusionLog: Sendable {
     let begin = state.withLock { state -> (FusionInput, MonotonicInstant)? in
       state.observers.append(observer)
       guard state.fuser.isUnderWay, !hasEarlier else { return nil }
-      state.at = max(clock.now, state.at + FusionLog.leastBetweenInputs)
+      state.at = state.next(readAt: clock.now)
       return (.begin(knowledge(state)), state.at)
     }
     if let (input, instant) = begin { receive(input, instant) }

@@ -6,7 +6,7 @@ import MonotonicTime
 import Recording
 
 /// Records the inputs of the fusion. Each device has its own channel, and the channel `/fusion` has the beginnings and
-/// ends of the fusion's runs. The log time of an input is the exact instant at which it was fused, and no two inputs
+/// ends of the fusion's runs and the expiries. The log time of an input is the exact instant at which it was fused, and no two inputs
 /// have the same log time. A replay in this order produces the same states.
 ///
 /// Measurements are recorded exactly: if a bit were lost, a replay could round a value differently.
@@ -55,6 +55,7 @@ final class RecordedInputs: Sendable {
     switch input {
     case .begin(let knowledge): append(isUnderWay: true, knowledge, at: instant)
     case .end: append(isUnderWay: false, nil, at: instant)
+    case .expiry: appendExpiry(at: instant)
     case .epoch(let place, let epoch):
       write(place, at: epoch.at, instant) { RecordedEpoch.append(epoch, to: &$0) }
     case .imu(let place, let batch):
@@ -79,6 +80,16 @@ final class RecordedInputs: Sendable {
         }
         json.member("shuntVolts", exactly: sample.shuntVolts)
       }
+    }
+  }
+
+  private func appendExpiry(at instant: MonotonicInstant) {
+    runs.append(at: instant, receivedAt: instant, isWritten: false) { json in
+      json.beginObject()
+      // The object has no `underWay`: older versions would begin or end a run. Without it they skip the message.
+      json.member("expiry", true)
+      json.monotonic(instant)
+      json.endObject()
     }
   }
 

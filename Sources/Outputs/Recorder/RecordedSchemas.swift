@@ -69,7 +69,9 @@ extension RecordedChannel.Schema {
     text:
       #"{"title":"sensorhub.Fusion","type":"object","description":"Whether the hub fuses states for a client. Each run begins "#
       + #"with the last known position and UTC; positionNanoseconds and utcAtNanoseconds are their times by "#
-      + #"CLOCK_MONOTONIC. monotonic in seconds.","properties":{"underWay":{"type":"boolean"},"positionSource":{"type":"string"},"#
+      + #"CLOCK_MONOTONIC. expiry instead of underWay: a device has failed, and the position and the attitude are now too "#
+      + #"old. monotonic in seconds.","properties":{"underWay":{"type":"boolean"},"expiry":{"type":"boolean"},"#
+      + #""positionSource":{"type":"string"},"#
       + [
         "lat", "lon", "altHAE", "altMSL", "sigmaH", "sigmaV", "positionNanoseconds", "utcNanoseconds",
         "utcAtNanoseconds", "monotonic",

@@ -55,6 +55,9 @@ extension [RecordedFacts] {
 ///
 /// Format 2 added the inputs of the fusion with their instants; format 3 added stated headings. Recordings without a
 /// number have only the measurements, which do not show the order in which they were fused.
+///
+/// Expiries came later and did not change the number. A replay of a recording without them only lacks the states that
+/// they make.
 public enum RecordingFormat {
   public static let current = 3
   /// The key of the format's number in the metadata.

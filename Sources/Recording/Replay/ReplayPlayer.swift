@@ -73,7 +73,7 @@ public struct ReplayPlayer {
       note(Device(kind: kind, isSupplied: isSupplied, isHeld: isHeld), message.device)
     case .board(let board): if stage.board.value != board { stage.board.value = board }
     case .clock: break
-    case .begin, .end: fuse(message, content)
+    case .begin, .end, .expiry: fuse(message, content)
     default:
       // A device that was on before the recording began has no message until its power changes. Its power message may
       // also come after its first measurement.
@@ -97,7 +97,8 @@ public struct ReplayPlayer {
     guard let input = input(of: message, content) else { return }
     switch input {
     case .begin: run = .recorded
-    case .end: break
+    // Neither is a measurement, so neither begins a run.
+    case .end, .expiry: break
     default:
       guard case .none = run else { break }
       guard lastRunEndedAt.map({ instant(of: message) - $0 > ReplayPlayer.pause }) ?? true else { break }
@@ -125,6 +126,7 @@ public struct ReplayPlayer {
       knowledge.position?.source = DeviceNames.set(of: source, in: &ids)
       return .begin(knowledge)
     case .end: return .end
+    case .expiry: return .expiry
     case .epoch(let epoch): return place.map { .epoch($0, epoch) }
     case .batch(let batch): return place.map { .imu($0, batch) }
     case .magneticField(let sample): return place.map { .field($0, sample) }
@@ -143,7 +145,7 @@ public struct ReplayPlayer {
     case .magneticField(let sample): feed.magnetometer(id).send(sample)
     case .air(let sample): feed.barometer(id).send(sample)
     case .supply(let sample): feed.supplyMonitor(id).send(sample)
-    case .epoch, .begin, .end, .power, .clock, .board: break
+    case .epoch, .begin, .end, .expiry, .power, .clock, .board: break
     }
   }
 

@@ -25,6 +25,8 @@ public struct ReplayedMessage: Sendable {
     indirect case begin(FusionKnowledge, positionSource: String)
     /// The end of a fusion run. It belongs to no device.
     case end
+    /// The expiry of the last values of a fusion run. It belongs to no device.
+    case expiry
     /// The offset of the system clock from the recording's clock, from this time on. It belongs to no device.
     case clock(aheadNanoseconds: Int64)
     /// The board in service from this time on. It belongs to no device, and is stored indirectly because it is large.
@@ -38,7 +40,7 @@ public struct ReplayedMessage: Sendable {
       case .air: .barometer
       case .supply: .supplyMonitor
       case .power(let kind, _, _): kind
-      case .begin, .end, .clock, .board: nil
+      case .begin, .end, .expiry, .clock, .board: nil
       case .epoch: .receiver
       }
     }
@@ -104,7 +106,7 @@ extension ReplayedMessage.Content {
       knowledge.position?.at += duration
       knowledge.time?.at += duration
       return .begin(knowledge, positionSource: source)
-    case .power, .end, .clock, .board: return self
+    case .power, .end, .expiry, .clock, .board: return self
     }
   }
 }

@@ -32,8 +32,10 @@ enum RecordedContent {
     var holders: [String]
   }
 
+  /// The beginning or end of a run, or an expiry.
   private struct Run: Decodable {
-    var underWay: Bool
+    var underWay: Bool?
+    var expiry: Bool?
     var lat: Double?
     var lon: Double?
     var altHAE: Double?
@@ -45,7 +47,10 @@ enum RecordedContent {
     var utcNanoseconds: Int64?
     var utcAtNanoseconds: Int64?
 
-    var content: ReplayedMessage.Content {
+    /// The content; `nil` if the object says something that only a later version understands.
+    var content: ReplayedMessage.Content? {
+      if expiry == true { return .expiry }
+      guard let underWay else { return nil }
       guard underWay else { return .end }
       var knowledge = FusionKnowledge()
       if let lat, let lon, let positionNanoseconds {
@@ -78,7 +83,7 @@ enum RecordedContent {
     switch (parts.first, parts.count) {
     case ("power", 1): return power(message.data)
     case ("fusion", 1):
-      return decode(Run.self, message.data).map { ("", $0.content) }
+      return decode(Run.self, message.data).flatMap { run in run.content.map { ("", $0) } }
     case ("clock", 1):
       return decode(Clock.self, message.data).map { ("", .clock(aheadNanoseconds: $0.aheadNanoseconds)) }
     case ("receiver", 3) where parts[2] == "raw":

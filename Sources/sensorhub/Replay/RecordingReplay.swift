@@ -187,7 +187,7 @@ extension ReplayedMessage.Content {
     case .batch(var batch):
       batch.readAt = instant
       return .batch(batch)
-    case .magneticField, .air, .supply, .epoch, .power, .begin, .end, .clock, .board: return self
+    case .magneticField, .air, .supply, .epoch, .power, .begin, .end, .expiry, .clock, .board: return self
     }
   }
 }
