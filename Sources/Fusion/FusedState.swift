@@ -248,7 +248,7 @@ public struct FusedState: Sendable {
 
   /// The state after the last subscriber has left: asleep, with only the last known position.
   ///
-  /// - Parameter lastKnown: the position to use if this state has none
+  /// - Parameter lastKnown: the last position before this state, however old; it is used if this state has none
   public func asleep(since: MonotonicInstant, lastKnown: Dated<Position>?) -> FusedState {
     var state = FusedState(at: since, devices: devices)
     state.mode = .asleep

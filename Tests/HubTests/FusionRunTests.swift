@@ -133,12 +133,11 @@ struct FusionRunTests {
   }
 
   /// Makes the receiver report an epoch each second from 0 on.
-  private func report(_ seconds: Range<Int>) {
+  private func report(_ seconds: Range<Int>, hasFix: Bool = true) {
     for second in seconds {
-      clock.run(until: instant(Double(second)))
-      feed.receiver("gps").send(
-        ReceivedBytes(bytes: Array(gga(second).utf8), beganAt: instant(Double(second)), readAt: instant(Double(second)))
-      )
+      let (at, text) = (instant(Double(second)), hasFix ? gga(second) : ggaWithoutFix(second))
+      clock.run(until: at)
+      feed.receiver("gps").send(ReceivedBytes(bytes: Array(text.utf8), beganAt: at, readAt: at))
       // The clock runs until a silence has ended the epoch.
       clock.run(until: instant(Double(second) + 0.7))
     }
@@ -197,6 +196,49 @@ struct FusionRunTests {
     #expect(knowledge.position?.at == instant(2))
   }
 
+  @Test func `after a run whose position became too old, the last known position is from that run`() throws {
+    let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
+    hub.state.subscribe(as: "watch", receiveValue: { _ in }).cancel()
+    #expect(hub.lastState.value?.mode == .asleep && hub.lastKnownPosition == nil)
+    for seconds in [0..<3, 5..<7] {
+      let watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
+      report(seconds)
+      if seconds.lowerBound > 0 { clock.run(until: instant(60)) }
+      watch.cancel()
+    }
+    let asleep = try #require(hub.lastState.value)
+    #expect(asleep.mode == .asleep && asleep.position?.at == instant(6))
+    #expect(hub.lastKnownPosition == asleep.position?.value)
+  }
+
+  @Test func `the position that a receiver has lost is the last known one, in this run and the next`() throws {
+    let hub = try hub("gps: { driver: 'nmea', port: 'nowhere' }")
+    var watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
+    report(0..<2)
+    watch.cancel()
+    watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
+    report(2..<4)
+    let position = try #require(hub.lastState.value?.position)
+    #expect(position.at == instant(3))
+    report(4..<8, hasFix: false)
+    #expect(hub.lastState.value?.mode == FusedState.Mode.none && hub.lastKnownPosition == position.value)
+    // An observer that joins now gets it too.
+    let recorder = InputRecorder()
+    hub.record(to: recorder, as: "test", wakes: false).end()
+    guard case .begin(let knowledge)? = recorder.inputs.values.first?.input else {
+      Issue.record("\(recorder.inputs.values)")
+      return
+    }
+    #expect(knowledge.position?.at == position.at)
+    watch.cancel()
+    let asleep = try #require(hub.lastState.value?.position)
+    #expect(asleep.value == position.value && asleep.at == position.at)
+    watch = hub.state.subscribe(as: "watch", receiveValue: { _ in })
+    report(8..<9, hasFix: false)
+    #expect(hub.lastState.value?.mode == FusedState.Mode.none && hub.lastKnownPosition == position.value)
+    watch.cancel()
+  }
+
   @Test func `the last known position names its receiver also after a board file has moved it in the list`() throws {
     let (gps, baro) = ("gps: { driver: 'nmea', port: 'nowhere' }", "baro: { driver: 'bme280', bus: 'simulated/i2c' }")
     let hub = try hub("\(gps), \(baro)")
@@ -253,6 +295,8 @@ struct FusionRunTests {
   private func gga(_ second: Int) -> String {
     sentence("GPGGA,12000\(second).00,5231.000\(second),N,01322.0000,E,1,09,0.9,40.0,M,42.0,M,,")
   }
+
+  private func ggaWithoutFix(_ second: Int) -> String { sentence("GPGGA,12000\(second).00,,,,,0,00,99.9,,M,,M,,") }
 
   private func sentence(_ body: String) -> String {
     let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)

@@ -79,6 +79,22 @@ struct LostReceiverTests {
     await hub.isOff()
   }
 
+  @Test func `after the run, the last known position is that of the lost receiver, with its age`() async throws {
+    let watch = loseReceiver()
+    clock.run(until: clock.now + .seconds(60))
+    #expect(states.waits { $0.last?.mode == FusedState.Mode.none })
+    watch.cancel()
+    #expect(hub.lastState.waits { $0?.mode == .asleep })
+    let position = try #require(states.values.last { $0.mode == .gnss }?.position)
+    let known = hub.knownState(at: clock.now)
+    let left = try #require(known.position)
+    #expect(left.value == position.value && left.at == position.at)
+    // Inputs that were read at the same instant are a microsecond apart.
+    #expect(known.age(of: left).map { $0 > .seconds(59) && $0 <= .seconds(60) } == true)
+    hub.shutDown()
+    await hub.isOff()
+  }
+
   @Test func `no timer is left if the last client leaves before the position of a lost receiver is too old`() async {
     loseReceiver().cancel()
     let count = states.values.count

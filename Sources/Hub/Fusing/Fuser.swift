@@ -47,6 +47,7 @@ public struct Fuser: Sendable {
   /// The reasons why devices, or the headings of receivers, are not fused, by place.
   private var findings: [String?]
   public private(set) var isUnderWay = false
+  /// The last position and the last stated time, of this run or from before it.
   private var knowledge = FusionKnowledge()
 
   /// Whether another fuser has the same settings and devices, so that it can fuse the inputs of this one's board.
@@ -208,6 +209,7 @@ public struct Fuser: Sendable {
   /// receiver stated.
   private mutating func state(at instant: MonotonicInstant) -> FusedState {
     var state = estimator.state(at: instant)
+    if let position = state.position { knowledge.position = position }
     guard let fix = state.fix else { return state }
     if let utc = fix.value.utcNanoseconds {
       if knowledge.time.map({ $0.at < fix.at }) ?? true {

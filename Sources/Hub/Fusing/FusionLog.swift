@@ -42,8 +42,11 @@ public final class FusionLog: Sendable {
     /// Whether the run must begin again after the exchange of boards.
     var beginsAgain = false
     var observers: [Observer] = []
-    /// The last value of each part of the state from before this run, or from before the last expiry.
+    /// The last value of each part of the state from before this run, or from before an expiry or the loss of the
+    /// position in this run.
     var remembered: FusedState?
+    /// Whether the last state had a position.
+    var hadPosition = false
     /// The UTC time that a receiver reported most recently. The receiver may belong to an earlier board.
     var statedTime: FusionKnowledge.StatedTime?
 
@@ -121,8 +124,9 @@ public final class FusionLog: Sendable {
 
   /// The last position and the last stated time, from which a run continues.
   private func knowledge(_ state: borrowing State) -> FusionKnowledge {
-    // The last state may be from an earlier board, which may have listed its devices in another order.
-    let position = lastState.value.flatMap { $0.position?.named(in: state.fuser.names, from: $0.devices) }
+    let known = lastState.value.flatMap { $0.position == nil ? nil : $0 } ?? state.remembered
+    // That state may be from an earlier board, which may have listed its devices in another order.
+    let position = known.flatMap { $0.position?.named(in: state.fuser.names, from: $0.devices) }
     return FusionKnowledge(position: position, time: state.statedTime)
   }
 
@@ -132,8 +136,8 @@ public final class FusionLog: Sendable {
   /// The number of the board in service, for `append`.
   var boardNumber: Int { state.withLock { $0.boardNumber } }
 
-  /// The last value of each part of the state from before the present run, or from before the last expiry, however old.
-  /// Each part has its date.
+  /// The last value of each part of the state from before the present run, or from before an expiry or the loss of the
+  /// position in this run, however old. Each part has its date.
   var remembered: FusedState? { state.withLock { $0.remembered } }
 
   // MARK: The board
@@ -291,7 +295,13 @@ public final class FusionLog: Sendable {
       pending.hasFusionRun = fusionRun.stage(FusionRun(isUnderWay: state.fuser.isUnderWay, since: state.at))
     }
     guard let fused else { return pending }
-    if losesParts(input), let last = lastState.value { state.remembered = last.remembering(state.remembered) }
+    let isLoss =
+      switch input {
+      case .end, .expiry: true
+      default: state.hadPosition && fused.position == nil
+      }
+    if isLoss, let last = lastState.value { state.remembered = last.remembering(state.remembered) }
+    state.hadPosition = fused.position != nil
     pending.hasLastState = lastState.stage(fused)
     switch input {
     case .begin, .end: return pending
@@ -305,14 +315,6 @@ public final class FusionLog: Sendable {
     }
     if let run = state.run, run.stage(fused) { pending.run = run }
     return pending
-  }
-
-  /// Whether the state after an input may lack parts of the state before it for good.
-  private func losesParts(_ input: FusionInput) -> Bool {
-    switch input {
-    case .end, .expiry: true
-    default: false
-    }
   }
 
   /// The finding about a device; `nil` if it is the one that was last reported.
