@@ -30,8 +30,13 @@ import Testing
     (["add", "anchor"], "give either --here METRES"), (["add", "anchor", "--at", "54"], "--at must be"),
     (["add", "anchor", "--at", "54,10"], "needs --radius"),
     (["add", "a\"b", "--here", "40"], "the name must have"),
+    (["add", "a-name-that-is-too-long-1", "--here", "40"], "the name must have at most 24 letters"),
+    (["add", "anchor", "--here", "0.5"], "--here must be from 1 to 100000 metres"),
+    (["add", "anchor", "--at", "54,10", "--radius", "100001"], "--radius must be from 1 to 100000 metres"),
+    (["add", "anchor", "--at", "86,10", "--radius", "40"], "--at must be a latitude from -85 to 85"),
+    (["add", "anchor", "--at", "54,181", "--radius", "40"], "and a longitude from -180 to 180"),
   ])
-  func `the fence command reports the missing argument`(_ arguments: [String], _ message: String) {
+  func `the fence command reports the missing or invalid argument`(_ arguments: [String], _ message: String) {
     let error = #expect(throws: (any Error).self) { _ = try SensorHub.parseAsRoot(["fence"] + arguments) }
     guard let error else { return }
     #expect(SensorHub.exitCode(for: error).rawValue == 64)

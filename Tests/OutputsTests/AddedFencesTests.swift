@@ -47,8 +47,11 @@ struct AddedFencesTests {
     (#"{"name": "my anchor", "radiusMetres": 40, "latitude": 54, "longitude": 10}"#, "'name' must be"),
     (#"{"name": "anchor", "radiusMetres": 0, "latitude": 54, "longitude": 10}"#, "'radiusMetres' must be"),
     (#"{"name": "anchor", "radiusMetres": 40, "latitude": 54}"#, "must be given together"),
-    (#"{"name": "anchor", "radiusMetres": 40, "latitude": 99, "longitude": 10}"#, "'latitude'"),
-    (#"{"name": "anchor", "radiusMetres": 40, "latitude": 54, "longitude": 10, "grace": 0}"#, "'grace' must be"),
+    (#"{"name": "anchor", "radiusMetres": 40, "latitude": 99, "longitude": 10}"#, "must be from -85 to 85,"),
+    (
+      #"{"name": "anchor", "radiusMetres": 40, "latitude": 54, "longitude": 10, "grace": 0}"#,
+      "'grace' must be a number from 1 to 3600"
+    ),
     (#"{"name": "anchor", "radius": 40}"#, "did you mean 'radiusMetres'?"),
     (#"{"name": "anchor"}"#, "a fence is"), ("40", "a fence is"),
   ])

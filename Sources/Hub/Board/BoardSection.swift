@@ -235,13 +235,13 @@ struct BoardSection {
     switch value(key) {
     case nil: return nil
     case .number(let value) where range.contains(value): return value
-    default: throw wrong(key, expected: "a number from \(text(range.lowerBound)) to \(text(range.upperBound))")
+    default: throw wrong(key, expected: "a number from \(range.messageText)")
     }
   }
 
   mutating func numbers(_ key: String, in range: ClosedRange<Double>) throws(BoardError) -> [Double]? {
     guard let value = value(key) else { return nil }
-    let expected = "a list of numbers from \(text(range.lowerBound)) to \(text(range.upperBound))"
+    let expected = "a list of numbers from \(range.messageText)"
     guard case .array(let elements) = value else { throw wrong(key, expected: expected) }
     var numbers: [Double] = []
     for element in elements {
@@ -294,9 +294,7 @@ struct BoardSection {
     case .boolean(true): return .nanoseconds(Int64(usual * 1e9))
     case .number(let value) where range.contains(value): return .nanoseconds(Int64(value * 1e9))
     default:
-      throw wrong(
-        key, expected: "true, false, or a number of seconds from \(text(range.lowerBound)) to \(text(range.upperBound))"
-      )
+      throw wrong(key, expected: "true, false, or a number of seconds from \(range.messageText)")
     }
   }
 
@@ -310,7 +308,7 @@ struct BoardSection {
     guard let vector = BoardSection.vector(value), abs(vector.x) <= limit, abs(vector.y) <= limit,
       abs(vector.z) <= limit
     else {
-      throw wrong(key, expected: "three numbers, each from \(text(-limit)) to \(text(limit)): [x, y, z]")
+      throw wrong(key, expected: "three numbers, each from \((-limit...limit).messageText): [x, y, z]")
     }
     return vector
   }
@@ -357,10 +355,6 @@ struct BoardSection {
       vector[index] = number
     }
     return vector
-  }
-
-  private func text(_ number: Double) -> String {
-    number == number.rounded() ? "\(Int(number))" : "\(number)"
   }
 }
 

@@ -117,7 +117,7 @@ extension DeviceDescription {
   init(_ id: String, _ section: BoardSection) throws(BoardError) {
     var section = section
     guard DeviceDescription.isID(id) else {
-      throw section.wrong(expected: "named with at most 24 letters, digits, '-' or '_', beginning with a letter")
+      throw section.wrong(expected: "named with \(DeviceDescription.idForm)")
     }
     let driver = try section.required("driver")
     if let driver = ReceiverDriver(rawValue: driver) {
@@ -153,9 +153,13 @@ extension DeviceDescription {
     }
   }
 
+  /// The form of an id, for a message: what `isID` accepts.
+  package static let idForm = "at most \(longestID) letters, digits, '-' or '_', beginning with a letter"
+  private static let longestID = 24
+
   /// Whether a text can stand in paths, labels and thread names without quotes.
   public static func isID(_ id: String) -> Bool {
-    guard let first = id.utf8.first, id.utf8.count <= 24 else { return false }
+    guard let first = id.utf8.first, id.utf8.count <= longestID else { return false }
     func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
     return isLetter(first)
       && id.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x5F }

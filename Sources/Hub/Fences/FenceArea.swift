@@ -15,10 +15,14 @@ public struct FenceArea: Equatable, Sendable {
     public var expected: String
   }
 
+  /// The permitted radii of a circle, metres.
   public static let radiusMetres = 1.0...100_000.0
+  /// The permitted latitudes of centres and corners, degrees. Closer to a pole, an area is not flat enough.
+  public static let latitudeDegrees = -85.0...85.0
+  /// The permitted longitudes of centres and corners, degrees.
+  public static let longitudeDegrees = -180.0...180.0
   /// The maximum distance of a corner from the first one.
   static let mostMetres = 100_000.0
-  static let latitudeDegrees = -85.0...85.0
   static let mostCorners = 256
   /// The distance from the first corner beyond which every place is outside.
   private static let farMetres = 2.5 * mostMetres
@@ -32,7 +36,8 @@ public struct FenceArea: Equatable, Sendable {
   public init(circleAbout centre: Coordinate, radiusMetres: Double) throws(Refusal) {
     guard FenceArea.isPlace(centre), FenceArea.radiusMetres.contains(radiusMetres) else {
       throw Refusal(
-        expected: "[latitude, longitude, metres]: three numbers from -85 to 85, -180 to 180 and 1 to 100000")
+        expected: "[latitude, longitude, metres]: three numbers from \(FenceArea.latitudeDegrees.messageText), "
+          + "\(FenceArea.longitudeDegrees.messageText) and \(FenceArea.radiusMetres.messageText)")
     }
     shape = .circle(centre, radiusMetres: radiusMetres)
     squareMetres = .pi * radiusMetres * radiusMetres
@@ -49,7 +54,8 @@ public struct FenceArea: Equatable, Sendable {
     }
     guard corners.allSatisfy(FenceArea.isPlace) else {
       throw Refusal(
-        expected: "a list of corners [latitude, longitude]: numbers from -85 to 85, and -180 to 180")
+        expected: "a list of corners [latitude, longitude]: numbers from \(FenceArea.latitudeDegrees.messageText), "
+          + "and \(FenceArea.longitudeDegrees.messageText)")
     }
     let points = corners.map { FenceArea.offset(of: $0, from: corners[0]) }
     guard points.allSatisfy({ FenceArea.length($0) <= FenceArea.mostMetres }) else {
@@ -121,7 +127,7 @@ public struct FenceArea: Equatable, Sendable {
   // MARK: On a plane that touches the earth, metres north and east
 
   private static func isPlace(_ place: Coordinate) -> Bool {
-    latitudeDegrees.contains(place.latitudeDegrees) && (-180...180).contains(place.longitudeDegrees)
+    latitudeDegrees.contains(place.latitudeDegrees) && longitudeDegrees.contains(place.longitudeDegrees)
   }
 
   /// The offset in metres north and east, by the radii of curvature halfway. Its error grows with the third power of

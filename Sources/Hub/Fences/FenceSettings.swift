@@ -49,7 +49,7 @@ extension FenceSettings {
   init(_ name: String, _ section: BoardSection) throws(BoardError) {
     var section = section
     guard DeviceDescription.isID(name) else {
-      throw section.wrong(expected: "named with at most 24 letters, digits, '-' or '_', beginning with a letter")
+      throw section.wrong(expected: "named with \(DeviceDescription.idForm)")
     }
     guard section.has("circle") != section.has("polygon") else {
       throw section.wrong(

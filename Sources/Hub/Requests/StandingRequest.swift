@@ -21,7 +21,7 @@ extension StandingRequest {
     var section = section
     let name = try section.required("name")
     guard DeviceDescription.isID(name) else {
-      throw section.wrong("name", expected: "at most 24 letters, digits, '-' or '_', beginning with a letter")
+      throw section.wrong("name", expected: DeviceDescription.idForm)
     }
     var values = ViewRequest.Values()
     for key in ViewRequest.Key.allCases where key != .parts {

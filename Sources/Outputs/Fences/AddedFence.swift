@@ -17,14 +17,16 @@ struct AddedFence: Codable, Equatable, Sendable {
   /// - Throws: `.wrong` with the setting that is out of range
   func settings() throws(FenceRefusal) -> FenceSettings {
     guard DeviceDescription.isID(name) else {
-      throw .wrong("'name' must be at most 24 letters, digits, '-' or '_', and begin with a letter")
+      throw .wrong("'name' must be \(DeviceDescription.idForm)")
     }
     let area: FenceArea
     do throws(FenceArea.Refusal) {
       area = try FenceArea(
         circleAbout: Coordinate(latitudeDegrees: latitude, longitudeDegrees: longitude), radiusMetres: radiusMetres)
     } catch {
-      throw .wrong("'latitude', 'longitude' and 'radiusMetres' must be from -85 to 85, -180 to 180 and 1 to 100000")
+      throw .wrong(
+        "'latitude', 'longitude' and 'radiusMetres' must be from \(FenceArea.latitudeDegrees.messageText), "
+          + "\(FenceArea.longitudeDegrees.messageText) and \(FenceArea.radiusMetres.messageText)")
     }
     let limits: [(key: String, value: Double?, range: ClosedRange<Double>)] = [
       ("grace", grace, FenceSettings.graceSeconds), ("every", every, FenceSettings.everySeconds),
@@ -32,7 +34,7 @@ struct AddedFence: Codable, Equatable, Sendable {
     ]
     for (key, value, range) in limits {
       guard value.map(range.contains) ?? true else {
-        throw .wrong("'\(key)' must be a number from \(range.lowerBound) to \(range.upperBound)")
+        throw .wrong("'\(key)' must be a number from \(range.messageText)")
       }
     }
     func duration(_ seconds: Double?) -> Duration? { seconds.map { .nanoseconds(Int64($0 * 1e9)) } }

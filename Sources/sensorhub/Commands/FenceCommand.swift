@@ -120,16 +120,14 @@ struct FenceAdd: ParsableCommand {
   @Option(help: ArgumentHelp("The hub's state socket.", valueName: "path"))
   var socket: String?
 
-  private static let radii = 1.0...100_000
-
   private var place: (latitude: Double, longitude: Double)? {
     let numbers = (at ?? "").split(separator: ",").compactMap { Double($0.filter { $0 != " " }) }
     return numbers.count == 2 ? (numbers[0], numbers[1]) : nil
   }
 
   func validate() throws {
-    guard name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x22 && $0 != 0x5C && $0 < 0x7F }) else {
-      throw ValidationError("the name must have only letters, digits, '-' and '_', and begin with a letter")
+    guard DeviceDescription.isID(name) else {
+      throw ValidationError("the name must have \(DeviceDescription.idForm)")
     }
     guard (here == nil) != (at == nil) else {
       throw ValidationError("give either --here METRES, or --at with --radius")
@@ -138,12 +136,15 @@ struct FenceAdd: ParsableCommand {
       throw ValidationError("--at must be a latitude and a longitude: --at 54.3721,10.1573")
     }
     if at != nil, radius == nil { throw ValidationError("--at needs --radius, in metres") }
-    if let here, !FenceAdd.radii.contains(here) { throw ValidationError("--here must be from 1 to 100000 metres") }
-    if let radius, !FenceAdd.radii.contains(radius) {
-      throw ValidationError("--radius must be from 1 to 100000 metres")
+    for (option, metres) in [("here", here), ("radius", radius)] {
+      guard metres.map(FenceArea.radiusMetres.contains) ?? true else {
+        throw ValidationError("--\(option) must be from \(FenceArea.radiusMetres.messageText) metres")
+      }
     }
-    if let place, !(-85...85).contains(place.latitude) || !(-180...180).contains(place.longitude) {
-      throw ValidationError("--at must be a latitude from -85 to 85 and a longitude from -180 to 180")
+    let (latitudes, longitudes) = (FenceArea.latitudeDegrees, FenceArea.longitudeDegrees)
+    if let place, !latitudes.contains(place.latitude) || !longitudes.contains(place.longitude) {
+      throw ValidationError(
+        "--at must be a latitude from \(latitudes.messageText) and a longitude from \(longitudes.messageText)")
     }
     if here != nil, radius != nil { throw ValidationError("--here contains the radius: leave out --radius") }
   }
