@@ -1,4 +1,5 @@
 import CLinux
+import FoundationEssentials
 import Glibc
 import Guarding
 import HardwareIO
@@ -122,6 +123,24 @@ import Testing
     #expect(server.count("POST ") == 1 && server.visits.values.isEmpty)
   }
 
+  @Test func `the tokens in the file of an earlier version stay valid`() throws {
+    let earlier =
+      #"{"ws:\/\/b:3000":{"token":"b"},"wss:\/\/[2001:db8::1]:443":{"href":"\/r"},"ws:\/\/c:80":{"token":"c"}}"#
+    try Files.replace(file, with: Array(earlier.utf8), mode: 0o600)
+    let tokens = SignalKTokens(path: file) {}
+    let plain = SignalKServer.ID(transport: .webSocket, host: "b", port: 3000)
+    let encrypted = SignalKServer.ID(transport: .encryptedWebSocket, host: "2001:db8::1", port: 443)
+    #expect(tokens.entry(of: plain) == .init(token: "b") && tokens.entry(of: encrypted) == .init(href: "/r"))
+    // Another transport may lead to another server.
+    #expect(tokens.entry(of: .init(transport: .encryptedWebSocket, host: "b", port: 3000)) == .init())
+    // An earlier version can read the new file too.
+    tokens.keep(.init(token: "d"), of: encrypted)
+    let written = try JSONDecoder().decode(
+      [String: SignalKTokens.Entry].self, from: Data(Files.bytes(ofOwn: file, limit: 4096)))
+    #expect(Set(written.keys) == ["ws://b:3000", "wss://[2001:db8::1]:443", "ws://c:80"])
+    #expect(written["wss://[2001:db8::1]:443"] == .init(token: "d") && written["ws://c:80"] == .init(token: "c"))
+  }
+
   // MARK: Decisions
 
   /// The access of a hub to a server, and the requests to it.
@@ -131,7 +150,7 @@ import Testing
     let board = try Board(json5: Array("{ name: 'x', signalk: { server: 'ws://b' } }".utf8), file: "x")
     let server = try #require(board.signalKServers.first)
     let tokens = SignalKTokens(path: nil) {}
-    tokens.keep(entry, of: server)
+    tokens.keep(entry, of: server.id)
     let access = SignalKAccess(
       to: server, version: "1", name: "hub", tokens: tokens, sink: JournalSink(to: Nowhere()))
     return (access, tokens, server)
@@ -172,7 +191,7 @@ import Testing
     let denial = #"{"state":"COMPLETED","statusCode":200,"accessRequest":{"permission":"DENIED"}}"#
     let first = ask(&access, [try Self.answer(200, denial)])
     #expect(first.error == .denied("hub") && first.requests == ["GET /r HTTP/1.1"])
-    #expect(tokens.entry(of: server) == .init())
+    #expect(tokens.entry(of: server.id) == .init())
     let second = ask(&access, [])
     #expect(second.error == .denied("hub") && second.requests.isEmpty)
   }
@@ -193,14 +212,14 @@ import Testing
     let answer = try Self.answer(202, #"{"state":"PENDING","href":"/s"}"#)
     let asked = ask(&access, [try Self.answer(status, "Unable to check request: not found"), answer])
     #expect(asked.requests == ["GET /r HTTP/1.1", "POST /signalk/v1/access/requests HTTP/1.1"])
-    #expect(asked.error == .pending("hub") && tokens.entry(of: server) == .init(href: "/s"))
+    #expect(asked.error == .pending("hub") && tokens.entry(of: server.id) == .init(href: "/s"))
   }
 
   @Test func `a token that the server no longer accepts is replaced by a new request`() throws {
     var (access, tokens, server) = try access(.init(token: "old"))
     #expect(ask(&access, []).token == "old")
-    #expect(access.failed(.connection(.closed)) == .connection(.closed) && tokens.entry(of: server).token == "old")
-    #expect(access.failed(.handshake(.unauthorised)) == .withdrawn && tokens.entry(of: server) == .init())
+    #expect(access.failed(.connection(.closed)) == .connection(.closed) && tokens.entry(of: server.id).token == "old")
+    #expect(access.failed(.handshake(.unauthorised)) == .withdrawn && tokens.entry(of: server.id) == .init())
   }
 
   @Test(arguments: [
@@ -216,7 +235,7 @@ import Testing
   ) throws {
     var (access, tokens, server) = try access()
     #expect(ask(&access, [try Self.answer(status, body)]).error == error)
-    #expect(tokens.entry(of: server) == .init())
+    #expect(tokens.entry(of: server.id) == .init())
   }
 
   @Test func `a body in chunks is read`() throws {

@@ -20,6 +20,21 @@ public struct SignalKServer: Equatable, Sendable {
     }
   }
 
+  /// Which server it is, and how the hub reaches it. Sections with the same identity connect to the same server,
+  /// whatever their other settings are.
+  public struct ID: Hashable, Sendable {
+    public var transport: Transport
+    /// A host name, or an address without brackets.
+    public var host: String
+    public var port: UInt16
+
+    public init(transport: Transport, host: String, port: UInt16) {
+      self.transport = transport
+      self.host = host
+      self.port = port
+    }
+  }
+
   /// The path of the WebSocket stream (Signal K specification 1.7, streaming API).
   public static let streamPath = "/signalk/v1/stream"
 
@@ -36,6 +51,8 @@ public struct SignalKServer: Equatable, Sendable {
   public var keepsAwake: Bool
   /// The parts of the state whose devices the output keeps awake.
   public var parts: Set<StatePart>
+
+  public var id: ID { ID(transport: transport, host: address.host, port: address.port) }
 }
 
 extension SignalKServer: CustomStringConvertible {

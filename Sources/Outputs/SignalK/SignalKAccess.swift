@@ -46,14 +46,14 @@ struct SignalKAccess {
     _ ask: (_ request: [UInt8]) throws(SignalKServerError) -> SignalKAnswer
   ) throws(SignalKServerError) -> String? {
     if isDenied { throw .denied(name) }
-    let known = tokens.entry(of: server)
+    let known = tokens.entry(of: server.id)
     if let token = known.token { return token }
     if isOpen { return nil }
     if let href = known.href {
       let answer = try ask(request("GET", href))
       switch answer.status {
       // signalk-server forgets a request after an hour, and when it restarts. It answers with 500 then.
-      case 404, 410, 500: tokens.keep(.init(), of: server)
+      case 404, 410, 500: tokens.keep(.init(), of: server.id)
       default: return try take(answer)
       }
     }
@@ -65,8 +65,8 @@ struct SignalKAccess {
   /// - Returns: the error to report
   mutating func failed(_ error: SignalKServerError) -> SignalKServerError {
     isOpen = false
-    guard error == .handshake(.unauthorised), tokens.entry(of: server).token != nil else { return error }
-    tokens.keep(.init(), of: server)
+    guard error == .handshake(.unauthorised), tokens.entry(of: server.id).token != nil else { return error }
+    tokens.keep(.init(), of: server.id)
     return .withdrawn
   }
 
@@ -92,21 +92,21 @@ struct SignalKAccess {
     case ("PENDING", _):
       if let href = reply.href {
         guard SignalKAccess.isSafe(href, longest: SignalKAccess.longestPath), href.hasPrefix("/") else { throw .broken }
-        tokens.keep(.init(href: href), of: server)
+        tokens.keep(.init(href: href), of: server.id)
       }
       throw .pending(name)
     case ("COMPLETED", "APPROVED"):
       guard let token = reply.accessRequest?.token, SignalKAccess.isSafe(token, longest: SignalKAccess.longestToken)
       else { throw .broken }
-      tokens.keep(.init(token: token), of: server)
+      tokens.keep(.init(token: token), of: server.id)
       sink.write(.notice, "Signal K: \(server) has approved the access request of '\(name)'")
       return token
     case ("COMPLETED", "DENIED"):
-      tokens.keep(.init(), of: server)
+      tokens.keep(.init(), of: server.id)
       isDenied = true
       throw .denied(name)
     default:
-      tokens.keep(.init(), of: server)
+      tokens.keep(.init(), of: server.id)
       throw .accessRefused(SignalKAccess.shown(reply.message))
     }
   }

@@ -1,4 +1,5 @@
 import Guarding
+import HardwareIO
 import Hub
 
 /// Keeps the tokens that Signal K servers have given to the hub, and where they answer pending requests. Only the hub's
@@ -11,9 +12,10 @@ public final class SignalKTokens: Sendable {
     var href: String?
   }
 
+  /// The entries by `fileKey`.
   private let file: StateFile<[String: StateEntry<Entry>]>?
-  /// The entries of this run, by server. They are also kept without a file.
-  private let entries = Guarded<[String: Entry]>([:])
+  /// The entries of this run. They are also kept without a file.
+  private let entries = Guarded<[SignalKServer.ID: Entry]>([:])
 
   /// - Parameters:
   ///   - path: the file; `nil` to keep the tokens only while the hub runs
@@ -23,18 +25,24 @@ public final class SignalKTokens: Sendable {
   }
 
   /// Waits for the disk, unless the entry was used before.
-  func entry(of server: SignalKServer) -> Entry {
-    let key = "\(server)"
-    if let entry = entries.withLock({ $0[key] }) { return entry }
-    let entry = file?.content[key]?.value ?? Entry()
-    entries.withLock { $0[key] = entry }
+  func entry(of server: SignalKServer.ID) -> Entry {
+    if let entry = entries.withLock({ $0[server] }) { return entry }
+    let entry = file?.content[SignalKTokens.fileKey(of: server)]?.value ?? Entry()
+    entries.withLock { $0[server] = entry }
     return entry
   }
 
   /// Waits for the disk.
-  func keep(_ entry: Entry, of server: SignalKServer) {
-    let key = "\(server)"
-    entries.withLock { $0[key] = entry }
-    file?.change { $0[key] = entry == Entry() ? nil : StateEntry(entry) }
+  func keep(_ entry: Entry, of server: SignalKServer.ID) {
+    entries.withLock { $0[server] = entry }
+    file?.change { $0[SignalKTokens.fileKey(of: server)] = entry == Entry() ? nil : StateEntry(entry) }
+  }
+
+  /// The key of a server in the file: its address as in a board file, always with the port.
+  ///
+  /// The files of all versions have these keys, so they must stay the same even if messages show a server differently.
+  /// With other keys, the hub would forget its tokens, and an administrator would have to approve it again.
+  private static func fileKey(of server: SignalKServer.ID) -> String {
+    "\(server.transport.rawValue)://\(HostPort.text(server.host, server.port))"
   }
 }
