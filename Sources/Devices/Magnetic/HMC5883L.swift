@@ -55,7 +55,7 @@ struct HMC5883LModel {
 
 /// Driver of the HMC5883L, a magnetometer, and of chips with the same registers.
 final class HMC5883LDriver: PolledDriver {
-  private static let identity = ChipIdentity(
+  static let identity = ChipIdentity(
     register: HMC5883LRegister.identificationA, sequences: [HMC5883LRegister.identity])
 
   private let model: HMC5883LModel
@@ -129,14 +129,22 @@ struct HMC5883LRate {
 
 extension MagnetometerChip {
   static var hmc5883l: MagnetometerChip {
+    // The currents are for 7.5 Hz without averaging, and idle.
+    hmc5883lFamily(
+      "hmc5883l", .hmc5883l, identity: HMC5883LDriver.identity, provenAgainst: "Linux (hmc5843)", milliamperes: 0.1,
+      asleep: 0.002)
+  }
+
+  /// The entry of a chip with the registers of an HMC5883L.
+  static func hmc5883lFamily(
+    _ name: String, _ model: HMC5883LModel, identity: ChipIdentity, provenAgainst: String, milliamperes: Double,
+    asleep sleepMilliamperes: Double
+  ) -> MagnetometerChip {
     MagnetometerChip(
-      name: "hmc5883l", title: "HMC5883L", addresses: [0x1E],
-      identity: ChipIdentity(register: HMC5883LRegister.identificationA, sequences: [HMC5883LRegister.identity]),
-      provenAgainst: "Linux (hmc5843)",
-      // The currents are for 7.5 Hz without averaging, and idle.
-      milliamperes: 0.1, sleepMilliamperes: 0.002, ratesHz: 0.75...75,
+      name: name, title: model.title, addresses: [0x1E], identity: identity, provenAgainst: provenAgainst,
+      milliamperes: milliamperes, sleepMilliamperes: sleepMilliamperes, ratesHz: 0.75...75,
       actualRate: { HMC5883LRate(nearest: $0).hertz },
-      makeDriver: { HMC5883LDriver(.hmc5883l, $0, $1) },
+      makeDriver: { HMC5883LDriver(model, $0, $1) },
       putToSleep: { (registers) throws(HardwareError) in
         try registers.write(HMC5883LRegister.idle, to: HMC5883LRegister.mode)
       })

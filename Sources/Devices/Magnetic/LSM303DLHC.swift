@@ -28,25 +28,16 @@ extension HMC5883LModel {
 extension MagnetometerChip {
   /// The entry of the magnetometer. The hub has no use for an accelerometer without a gyroscope.
   static var lsm303dlhc: MagnetometerChip {
-    MagnetometerChip(
-      name: "lsm303dlhc", title: HMC5883LModel.lsm303dlhc.title, addresses: [0x1E],
-      identity: ChipIdentity(
-        register: HMC5883LRegister.identificationA, toldBy: "the LSM303DLHC's accelerometer on the same bus"
-      ) { (registers) throws(HardwareError) in
-        let own = HMC5883LRegister.identity
-        guard try registers.read(HMC5883LRegister.identificationA, count: own.count).elementsEqual(own) else {
-          return false
-        }
-        return try hasAccelerometer(on: registers.bus)
-      },
-      provenAgainst: "Linux (st_magn)",
-      // The currents are for both sensors: at work with 7.5 Hz, and powered down.
-      milliamperes: 0.11, sleepMilliamperes: 0.001, ratesHz: 0.75...75,
-      actualRate: { HMC5883LRate(nearest: $0).hertz },
-      makeDriver: { HMC5883LDriver(.lsm303dlhc, $0, $1) },
-      putToSleep: { (registers) throws(HardwareError) in
-        try registers.write(HMC5883LRegister.idle, to: HMC5883LRegister.mode)
-      })
+    let identity = ChipIdentity(
+      register: HMC5883LRegister.identificationA, toldBy: "the LSM303DLHC's accelerometer on the same bus"
+    ) { (registers) throws(HardwareError) in
+      guard try HMC5883LDriver.identity.isTrue(of: registers) else { return false }
+      return try hasAccelerometer(on: registers.bus)
+    }
+    // The currents are for both sensors: at work with 7.5 Hz, and powered down.
+    return hmc5883lFamily(
+      "lsm303dlhc", .lsm303dlhc, identity: identity, provenAgainst: "Linux (st_magn)", milliamperes: 0.11, asleep: 0.001
+    )
   }
 
   private static func hasAccelerometer(on bus: any I2CBus) throws(HardwareError) -> Bool {
