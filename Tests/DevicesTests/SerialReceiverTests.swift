@@ -8,6 +8,17 @@ import Testing
 
 @testable import Devices
 
+/// A line to a receiver that gets no commands. It discards the bytes that are written to it.
+private protocol ListeningPort: SerialPort {}
+
+extension ListeningPort {
+  func write(_ bytes: [UInt8]) {}
+  func writeNow(_ bytes: ArraySlice<UInt8>) -> Int { bytes.count }
+  var unsentCount: Int { 0 }
+  func setSpeed(_ speed: BaudRate) {}
+  func close() {}
+}
+
 struct SerialReceiverTests {
   /// A receiver read over a pseudo-terminal, on a thread of its own.
   private final class Line: Sendable {
@@ -52,6 +63,32 @@ struct SerialReceiverTests {
     #expect(zip(observations, observations.dropFirst()).allSatisfy { $0.at < $1.at })
   }
 
+  /// A pseudo-terminal that is open as a receiver's line, read by the test itself.
+  private final class OpenTerminal {
+    let stop = StopSignal()
+    private let terminal = PseudoTerminal()
+    private let port: LinuxSerialPort
+
+    init() throws { port = try LinuxSerialPort(terminal.path, speed: .b9600) }
+
+    func receiver(_ clock: any MonotonicTimeSource) -> SerialReceiver {
+      SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+    }
+
+    /// Sends a text, and waits until the kernel has delivered it completely. The kernel signals only the first of its
+    /// bytes.
+    func say(_ text: String) {
+      terminal.write(text)
+      let isDelivered = eventually {
+        var count: Int32 = 0
+        return ioctl(port.fileDescriptor, UInt(FIONREAD), &count) == 0 && Int(count) == text.utf8.count
+      }
+      #expect(isDelivered)
+    }
+
+    func close() { port.close() }
+  }
+
   /// The line carries sentences only at the receiver's own speed.
   @Test(
     .timeLimit(.minutes(10)),
@@ -61,16 +98,12 @@ struct SerialReceiverTests {
       ("$GPTXT,01,01,02,x*35\r\n", true),
     ])
   func `noise that looks like a sentence does not count as a receiver`(_ text: String, _ isReceiver: Bool) throws {
-    let terminal = PseudoTerminal()
-    let port = try LinuxSerialPort(terminal.path, speed: .b9600)
-    defer { port.close() }
-    let stop = StopSignal()
-    let clock = HurryingClock()
-    let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
-    terminal.write(text)
+    let terminal = try OpenTerminal()
+    defer { terminal.close() }
+    let receiver = terminal.receiver(HurryingClock())
     // The kernel may deliver the bytes late. A clock that advances with each read would then be at the next speed, or
     // at the end.
-    #expect(delivers(text, to: port))
+    terminal.say(text)
     if isReceiver {
       #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
     } else {
@@ -78,26 +111,14 @@ struct SerialReceiverTests {
     }
   }
 
-  /// Waits until the kernel has delivered a text completely. The kernel signals only the first of its bytes.
-  private func delivers(_ text: String, to port: LinuxSerialPort) -> Bool {
-    eventually {
-      var count: Int32 = 0
-      return ioctl(port.fileDescriptor, UInt(FIONREAD), &count) == 0 && Int(count) == text.utf8.count
-    }
-  }
-
   @Test func `data that already waits when the time is over is still read`() throws {
-    let terminal = PseudoTerminal()
-    let port = try LinuxSerialPort(terminal.path, speed: .b9600)
-    defer { port.close() }
-    let stop = StopSignal()
+    let terminal = try OpenTerminal()
+    defer { terminal.close() }
     let clock = ManualClock()
-    let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
+    let receiver = terminal.receiver(clock)
     let deadline = clock.now + .seconds(1)
     // The answer arrives at once, but the machine is busy for two seconds.
-    let answer = nmeaLine("PAIR001,002,0")
-    terminal.write(answer)
-    #expect(delivers(answer, to: port))
+    terminal.say(nmeaLine("PAIR001,002,0"))
     clock.advance(by: .seconds(2))
     var sentences: [String] = []
     let heard = try receiver.read(
@@ -109,7 +130,7 @@ struct SerialReceiverTests {
     // If nothing waits, the call returns at once.
     #expect(try receiver.read(until: deadline, { _ in }) == .nothing)
     // The call also notices the stop signal.
-    stop.set()
+    terminal.stop.set()
     #expect(try receiver.read(until: deadline, { _ in }) == .stopped)
   }
 
@@ -135,37 +156,28 @@ struct SerialReceiverTests {
   }
 
   @Test func `bytes that a receiver sent while the machine stood still are still read`() throws {
-    let terminal = PseudoTerminal()
-    let port = try LinuxSerialPort(terminal.path, speed: .b9600)
-    defer { port.close() }
-    let stop = StopSignal()
-    func receiver() -> SerialReceiver {
-      let clock = StandingClock()
-      return SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
-    }
-    func say(_ text: String) {
-      terminal.write(text)
-      #expect(delivers(text, to: port))
-    }
+    let terminal = try OpenTerminal()
+    defer { terminal.close() }
+    func receiver() -> SerialReceiver { terminal.receiver(StandingClock()) }
     let sentence = nmeaLine("GPTXT,01,01,02,here")
-    say(sentence)
+    terminal.say(sentence)
     #expect(try receiver().listen(at: .b9600, for: SerialReceiver.shortestListeningTime, { _ in }) == .heard)
     // Without checksums it takes two sentences.
-    say("$GPGLL,5231.0,N,01322.0,E,120000,A\r\n$GPGLL,5231.0,N,01322.0,E,120001,A\r\n")
+    terminal.say("$GPGLL,5231.0,N,01322.0,E,120000,A\r\n$GPGLL,5231.0,N,01322.0,E,120001,A\r\n")
     #expect(try receiver().listen(at: .b9600, for: SerialReceiver.shortestListeningTime, { _ in }) == .heard)
     // The search also finds a receiver that was already read.
-    say(sentence)
+    terminal.say(sentence)
     let reader = receiver()
     #expect(try reader.run(until: { reader.frameCount == 1 }, receive: { _ in }))
     // The search does not wait for a silent receiver.
     #expect(try receiver().listen(at: .b9600, for: SerialReceiver.shortestListeningTime, { _ in }) == .nothing)
     #expect(throws: HardwareError.self) { try receiver().run(receive: { _ in }) }
-    stop.set()
+    terminal.stop.set()
     #expect(try receiver().listen(at: .b9600, for: SerialReceiver.shortestListeningTime, { _ in }) == .stopped)
   }
 
   /// A line on which bytes arrive forever.
-  private final class NoisyPort: SerialPort {
+  private final class NoisyPort: ListeningPort {
     let name = "noise"
     let fileDescriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC)
 
@@ -173,11 +185,6 @@ struct SerialReceiverTests {
       for index in 0..<64 { buffer[index] = 0x95 }
       return 64
     }
-    func write(_ bytes: [UInt8]) {}
-    func writeNow(_ bytes: ArraySlice<UInt8>) -> Int { bytes.count }
-    var unsentCount: Int { 0 }
-    func setSpeed(_ speed: BaudRate) {}
-    func close() {}
 
     deinit { Glibc.close(fileDescriptor) }
   }
@@ -192,17 +199,12 @@ struct SerialReceiverTests {
   }
 
   /// A line on which nothing arrives.
-  private struct SilentPort: SerialPort {
+  private struct SilentPort: ListeningPort {
     let name = "silence"
     let fileDescriptor: Int32
     let longestSilence: Duration
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int { 0 }
-    func write(_ bytes: [UInt8]) {}
-    func writeNow(_ bytes: ArraySlice<UInt8>) -> Int { bytes.count }
-    var unsentCount: Int { 0 }
-    func setSpeed(_ speed: BaudRate) {}
-    func close() {}
   }
 
   @Test func `a port states how long its receiver may be silent`() {
@@ -221,31 +223,39 @@ struct SerialReceiverTests {
     }
   }
 
-  /// A receiver at 9600 baud that starts slowly after it was switched on. At any other speed its bytes are noise.
-  private final class SlowStarter: SerialPort {
-    let name = "slow"
+  /// A receiver at 9600 baud. At any other speed its bytes are noise.
+  private final class ReportingPort: ListeningPort {
+    let name = "reports"
     let fileDescriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC)
     private let speed = Guarded(BaudRate.b9600)
     private let clock: any MonotonicTimeSource
-    private let talksFrom: MonotonicInstant
+    private let interval: Duration
+    private let next: Guarded<MonotonicInstant>
 
-    init(_ clock: any MonotonicTimeSource, silentFor time: Duration) {
+    /// - Parameters:
+    ///   - first: the time until the first sentence
+    ///   - interval: the time from one sentence to the next; zero for one at each read
+    init(_ clock: any MonotonicTimeSource, first: Duration, interval: Duration = .zero) {
       self.clock = clock
-      talksFrom = clock.now + time
+      self.interval = interval
+      next = Guarded(clock.now + first)
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-      guard clock.now > talksFrom else { return 0 }
-      let text =
-        speed.withLock { $0 } == .b9600 ? Array(nmeaLine("GPTXT,01,01,02,ready").utf8) : [0x95, 0x24, 0x0a, 0xf1]
+      let now = clock.now
+      let isDue = next.withLock { next in
+        guard now >= next else { return false }
+        next = next + interval
+        return true
+      }
+      guard isDue else { return 0 }
+      let isRight = speed.withLock { $0 } == .b9600
+      let text = isRight ? Array(nmeaLine("GPTXT,01,01,02,ready").utf8) : [0x95, 0x24, 0x0a, 0xf1]
       buffer.copyBytes(from: text)
       return text.count
     }
-    func write(_ bytes: [UInt8]) {}
-    func writeNow(_ bytes: ArraySlice<UInt8>) -> Int { bytes.count }
-    var unsentCount: Int { 0 }
+
     func setSpeed(_ speed: BaudRate) { self.speed.withLock { $0 = speed } }
-    func close() {}
 
     deinit { Glibc.close(fileDescriptor) }
   }
@@ -255,43 +265,9 @@ struct SerialReceiverTests {
   {
     let stop = StopSignal()
     let clock = HurryingClock()
-    let port = SlowStarter(clock, silentFor: .seconds(seconds))
+    let port = ReportingPort(clock, first: .seconds(seconds))
     let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
     #expect(try receiver.findSpeed(nil, receive: { _ in }) == .b9600)
-  }
-
-  /// A receiver at 9600 baud that sends one sentence every five seconds. At any other speed its bytes are noise.
-  private final class RareReporter: SerialPort {
-    let name = "rare"
-    let fileDescriptor = open("/dev/zero", O_RDONLY | O_CLOEXEC)
-    private let speed = Guarded(BaudRate.b9600)
-    private let clock: ManualClock
-    private let next: Guarded<MonotonicInstant>
-
-    init(_ clock: ManualClock, first: Duration) {
-      self.clock = clock
-      next = Guarded(clock.now + first)
-    }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-      let isDue = next.withLock { next in
-        guard clock.now >= next else { return false }
-        next = next + .seconds(5)
-        return true
-      }
-      guard isDue else { return 0 }
-      let isRight = speed.withLock { $0 } == .b9600
-      let text = isRight ? Array(nmeaLine("GPTXT,01,01,02,ready").utf8) : [0x95, 0x24, 0x0a, 0xf1]
-      buffer.copyBytes(from: text)
-      return text.count
-    }
-    func write(_ bytes: [UInt8]) {}
-    func writeNow(_ bytes: ArraySlice<UInt8>) -> Int { bytes.count }
-    var unsentCount: Int { 0 }
-    func setSpeed(_ speed: BaudRate) { self.speed.withLock { $0 = speed } }
-    func close() {}
-
-    deinit { Glibc.close(fileDescriptor) }
   }
 
   @Test(arguments: [0, 1, 2, 3, 4]) func `a receiver that reports every five seconds is found in one round`(
@@ -299,7 +275,7 @@ struct SerialReceiverTests {
   ) throws {
     let stop = StopSignal()
     let clock = HurryingClock()
-    let port = RareReporter(clock.clock, first: .seconds(first))
+    let port = ReportingPort(clock.clock, first: .seconds(first), interval: .seconds(5))
     let receiver = SerialReceiver(
       port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock, reportInterval: .seconds(5))
     #expect(try receiver.findSpeed(nil, rounds: 1, receive: { _ in }) == .b9600)
@@ -320,7 +296,7 @@ struct SerialReceiverTests {
   @Test func `noise at a wrong speed does not count as a receiver, even if the receiver was found before`() throws {
     let stop = StopSignal()
     let clock = HurryingClock()
-    let port = SlowStarter(clock, silentFor: .zero)
+    let port = ReportingPort(clock, first: .zero)
     let receiver = SerialReceiver(port: port, poller: Poller(stop: stop.fileDescriptor, clock: clock), clock: clock)
     #expect(try receiver.listen(at: .b9600, for: SerialReceiver.shortestListeningTime, { _ in }) == .heard)
     #expect(try receiver.listen(at: .b38400, for: SerialReceiver.shortestListeningTime, { _ in }) == .nothing)

@@ -39,16 +39,34 @@ struct CutSuppliesTests {
 
   private static func isStill(_ state: MotionState?) -> Bool { if case .still = state { true } else { false } }
 
-  /// Subscribes to the motion of a board that stands still, and makes the thread that watches the chip hang.
-  private func hangMotionMonitor(of hub: Hub) async throws -> (monitor: StillnessMonitor, lease: Subscription) {
+  /// Subscribes to the motion of the board.
+  private func followMotion(
+    of hub: Hub
+  ) throws -> (monitor: StillnessMonitor, told: Recorder<MotionState>, lease: Subscription) {
     let monitor = try #require(hub.registry.value.motion)
     let told = Recorder<MotionState>()
-    let lease = monitor.stillness.subscribe(as: "test", receiveValue: { told.append($0) })
+    return (monitor, told, monitor.stillness.subscribe(as: "test", receiveValue: { told.append($0) }))
+  }
+
+  /// Subscribes to the motion of a board that stands still, and makes the thread that watches the chip hang.
+  private func hangMotionMonitor(of hub: Hub) async throws -> (monitor: StillnessMonitor, lease: Subscription) {
+    let (monitor, told, lease) = try followMotion(of: hub)
     _ = await told.first { Self.isStill($0) }
     hardware.setHangs(true, at: 0x6A)
     monitor.look()
     #expect(hardware.hangCounts.waits { $0 == 1 })
     return (monitor, lease)
+  }
+
+  /// Expects that a hub that shuts down cuts the supply after four seconds, while the thread still hangs. Then the chip
+  /// answers again, and the hub ends.
+  private func expectCut(by hub: Hub, endingLater lease: Subscription) async {
+    clock.advance(by: .seconds(4))
+    #expect(hardware.waits(for: false, of: Self.line))
+    #expect(hardware.hangCount == 1)
+    hardware.setHangs(false, at: 0x6A)
+    lease.cancel()
+    await hub.isOff()
   }
 
   @Test func `a motion monitor that hung takes no supply from the monitor of the next board`() async throws {
@@ -57,9 +75,7 @@ struct CutSuppliesTests {
     for _ in 0..<4 { clock.advance(by: .seconds(1)) }
     #expect(hardware.waits(for: false, of: Self.line))
     hub.exchangeBoard(for: try board(rateHz: 50))
-    let new = try #require(hub.registry.value.motion)
-    let told = Recorder<MotionState>()
-    let heir = new.stillness.subscribe(as: "test", receiveValue: { told.append($0) })
+    let (_, told, heir) = try followMotion(of: hub)
     #expect(hardware.waits(for: true, of: Self.line))
     #expect(hardware.hangCounts.waits { $0 == 2 })
     hardware.setHangs(false, at: 0x6A)
@@ -78,12 +94,7 @@ struct CutSuppliesTests {
     let (_, lease) = try await hangMotionMonitor(of: hub)
     hub.shutDown(cuttingAfter: .seconds(4))
     // The supervisor needs a second check until it notices the monitor itself.
-    clock.advance(by: .seconds(4))
-    #expect(hardware.waits(for: false, of: Self.line))
-    #expect(hardware.hangCount == 1)
-    hardware.setHangs(false, at: 0x6A)
-    lease.cancel()
-    await hub.isOff()
+    await expectCut(by: hub, endingLater: lease)
   }
 
   @Test func `a reader that a suspension has interrupted has not ended, and loses its supply at the shutdown`()
@@ -99,11 +110,6 @@ struct CutSuppliesTests {
     #expect(!hub.registry.value.readers[0].isEnded)
     hub.shutDown(cuttingAfter: .seconds(4))
     #expect(hardware.level(of: Self.line) == true)
-    clock.advance(by: .seconds(4))
-    #expect(hardware.waits(for: false, of: Self.line))
-    #expect(hardware.hangCount == 1)
-    hardware.setHangs(false, at: 0x6A)
-    lease.cancel()
-    await hub.isOff()
+    await expectCut(by: hub, endingLater: lease)
   }
 }
