@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Hub
+import MonotonicTime
 import Publishing
 import TestSupport
 import Testing
@@ -9,6 +10,8 @@ import Testing
 /// Holds of several independent callers over a web port.
 @Suite(.timeLimit(.minutes(10))) struct HoldPortTests {
   private let web = WebPort()
+  /// The clock of the holds. The devices have the machine's clock, so their starts and ends take real time.
+  private let clock = ManualClock()
   private let hub: ServedHub
 
   private struct Hold: Decodable {
@@ -24,7 +27,7 @@ import Testing
     var holds: [Entry]
   }
 
-  init() throws { hub = try ServedHub(board: HubProcess.simulatedBoard(web.section)) }
+  init() throws { hub = try ServedHub(board: HubProcess.simulatedBoard(web.section), clientClock: clock) }
 
   private func post(_ path: String) -> WebPort.Answer { web.ask("POST", path) }
 
@@ -43,17 +46,19 @@ import Testing
     #expect(try hub.device("imu").holders == ["held for 127.0.0.1"])
     #expect(try hub.device("gps").wakes == 0)
     let entry = try #require(try holds.first)
-    #expect(entry.device == "imu" && entry.holder == "held for 127.0.0.1" && entry.seconds < 600 && entry.seconds > 0)
+    #expect(entry.device == "imu" && entry.holder == "held for 127.0.0.1" && entry.seconds == 600)
     #expect(try hub.device("imu").holderIDs.map(\.description) == [entry.holderId])
     // The hold ends by itself, not before its time.
-    let before = try hub.device("imu").onTime
     let short = try hold("/devices/imu/hold?for=1")
     #expect(short.device == "imu" && short.seconds == 1)
     #expect(post("/devices/imu/release?hold=\(long.id)").status == 200)
-    #expect(hub.comesToRest())
+    clock.advance(by: .milliseconds(999))
+    #expect(try holds.map(\.device) == ["imu"])
+    #expect(try hub.device("imu").holders == ["held for 127.0.0.1"] && hub.device("imu").power == .tracking)
+    clock.advance(by: .milliseconds(1))
     #expect(try holds.isEmpty)
+    #expect(hub.comesToRest())
     #expect(try hub.device("imu").wakes == 1)
-    #expect(try hub.device("imu").onTime - before >= .seconds(1))
     await hub.end()
   }
 
@@ -88,13 +93,15 @@ import Testing
     let short = try hold("/devices/gps/hold?for=1")
     let other = try hold("/devices/gps/hold?for=600")
     #expect(Set([long.id, short.id, other.id]).count == 3)
-    // Wait until a hold that ends after the short one is over. Its device then switches off.
+    // Another device's hold ends with the short one. When that device has switched off, the first one would have too.
     _ = try hold("/devices/imu/hold?for=1")
+    #expect(hub.shows("imu") { $0.power == .tracking })
+    clock.advance(by: .seconds(1))
     #expect(hub.shows("imu") { $0.power == .off && $0.wakes == 1 })
     #expect(try holds.count == 2)
     #expect(post("/devices/gps/release?hold=\(other.id)").body.contains("\"seconds\":0.0"))
     #expect(try holds.map(\.device) == ["gps"] && (try holds.first.map { $0.seconds > 600 }) == true)
-    #expect(try hub.device("gps").power != .off)
+    #expect(try hub.device("gps").power != .off && !hub.device("gps").holders.isEmpty)
     // A hold can be ended once, and only with its identifier.
     #expect(post("/devices/gps/release?hold=\(other.id)").status == 404)
     #expect(post("/devices/gps/release").status == 400)
@@ -113,10 +120,14 @@ import Testing
     #expect(prolonged.id == short.id && prolonged.seconds == 3600)
     #expect(try holds.count == 1 && (try holds.first.map { $0.seconds > 600 }) == true)
     #expect(post("/devices/gps/hold?hold=nonsense").status == 404)
-    // Wait until the original duration is over. This hold ends after it, and its device then switches off.
+    #expect(hub.shows("gps") { $0.power == .tracking })
+    // Another device's hold ends when the original duration is over. Its device then switches off.
     _ = try hold("/devices/imu/hold?for=3")
+    #expect(hub.shows("imu") { $0.power == .tracking })
+    clock.advance(by: .seconds(3))
     #expect(hub.shows("imu") { $0.power == .off && $0.wakes == 1 })
     #expect(try hub.device("gps").power == .tracking && hub.device("gps").wakes == 1)
+    #expect(try !hub.device("gps").holders.isEmpty)
     await hub.end()
   }
 

@@ -1,3 +1,4 @@
+import Guarding
 import Hub
 import MonotonicTime
 import Publishing
@@ -43,8 +44,13 @@ final class ServedHub: Sendable {
     try self.init(board: HubProcess.simulatedBoard(ports), on: hardware)
   }
 
-  /// - Parameter board: the text of the board file
-  init(board: String, on hardware: SimulatedHardware = SimulatedHardware()) throws {
+  /// - Parameters:
+  ///   - board: the text of the board file
+  ///   - clientClock: the clock of the holds over the web port. The devices have a clock of their own
+  init(
+    board: String, on hardware: SimulatedHardware = SimulatedHardware(),
+    clientClock: any MonotonicTimeSource = MonotonicClock()
+  ) throws {
     host = HubHost(
       Hub(board: try ServedHub.board(board), hardware: hardware), version: "test",
       boardText: Array(board.utf8))
@@ -54,7 +60,9 @@ final class ServedHub: Sendable {
     let budget = DescriptorBudget.raised()
     let server = try StreamServer(host: host, path: path, sink: sink, budget: budget)
     let journal = JournalOutput(host: host, sink: sink, writesState: false)
-    let web = HTTPOutput(host: host, sink: sink, budget: budget)
+    let web = HTTPOutput(host: host, sink: sink, budget: budget, clock: clientClock) {
+      DetachedThread.start("web port", $0)
+    }
     let datagrams = NMEADatagramOutput(host: host, sink: sink)
     let corrections = CorrectionsOutput(host: host, sink: sink)
     let (fences, requests) = (FenceOutput(host: host, sink: sink), StandingRequestOutput(host: host))

@@ -1,6 +1,7 @@
 import Glibc
 import Guarding
 import Hub
+import MonotonicTime
 import NIOPosix
 import Publishing
 import ServiceLifecycle
@@ -29,16 +30,18 @@ public final class HTTPOutput: Service {
     self.init(host: host, sink: sink, budget: budget) { DetachedThread.start("web port", $0) }
   }
 
-  /// - Parameter startThread: starts a thread, and returns 0 or an error number
+  /// - Parameters:
+  ///   - clock: the clock of the holds
+  ///   - startThread: starts a thread, and returns 0 or an error number
   init(
-    host: HubHost, sink: JournalSink, budget: DescriptorBudget,
+    host: HubHost, sink: JournalSink, budget: DescriptorBudget, clock: any MonotonicTimeSource = MonotonicClock(),
     startThread: @escaping @Sendable (@escaping @Sendable () -> Void) -> Int32
   ) {
     self.host = host
     self.sink = sink
     self.budget = budget
     self.startThread = startThread
-    holds = DeviceHolds(host: host)
+    holds = DeviceHolds(host: host, clock: clock)
   }
 
   public func run() async throws {
