@@ -3,14 +3,15 @@ import Glibc
 import Guarding
 import Hub
 import MonotonicTime
-import Outputs
 import Simulation
 import TestSupport
 import Testing
 
+@testable import Outputs
+
 /// Calibrations by a running hub over its socket. The simulated board lies on a table instead of driving.
 @Suite(.timeLimit(.minutes(10)))
-final class HubCalibrationTests {
+struct HubCalibrationTests {
   /// Replaces the folder of calibrations.
   private final class Notebook: CalibrationStore {
     let entries = Guarded<[String]>([])
@@ -31,94 +32,79 @@ final class HubCalibrationTests {
     }
   }
 
-  private let folder = TemporaryFolder("calibration")
-  private let path: SocketPath
   private let notebook = Notebook()
-  private let hub: Hub
-  private let service: Task<Void, any Error>
+  private let hub: ServedHub
 
   init() throws {
-    path = SocketPath(folder.path + "/hub.sock")
-    var world = World(start: MonotonicClock().now)
+    // While the machine does not keep up, the board lies still for longer. Otherwise the IMU's FIFO would overflow.
+    let clock = SteppedClock()
+    var world = World(start: clock.now)
     world.turntable = World.Turntable(rollRadians: 0.1, pitchRadians: 0, yawRadians: 1)
-    let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
-    hub = Hub(board: board, hardware: SimulatedHardware(world: world))
-    let host = HubHost(hub, version: "test", calibrations: notebook)
-    let server = try StreamServer(host: host, path: path, sink: JournalSink(), budget: DescriptorBudget.raised())
-    service = Task { try await server.run() }
+    let machine = Machine(
+      hardware: SimulatedHardware(clock: clock, world: world), clock: clock, systemTime: clock.systemTime)
+    // The clock of the clients stands still, so no request is late.
+    hub = try ServedHub(
+      board: HubProcess.simulatedBoard(""), on: machine, clientClock: ManualClock(), calibrations: notebook)
   }
 
   private func ask(_ request: String) -> SocketClient {
-    let client = SocketClient(path: path.state)
+    let client = SocketClient(path: hub.path.state)
     client.send(request + "\n")
     return client
   }
 
-  /// Waits for a condition. The hub's server is a task, so the test must leave a thread free while it waits.
-  private func soon(within limit: Duration = .seconds(90), _ condition: () -> Bool) async -> Bool {
-    let deadline = MonotonicClock().now + limit
-    while !condition(), MonotonicClock().now < deadline { try? await Task.sleep(for: .milliseconds(5)) }
-    return condition()
-  }
-
   /// Starts a calibration, or returns a refused one. The hub is busy until a moment after the previous client has left.
-  private func begin(_ request: String) async -> SocketClient {
+  private func begin(_ request: String) -> SocketClient {
     var client = ask(request)
-    while await soon({ client.text.contains(#""progress":0"#) || !client.isOpen }), !client.isOpen,
-      client.text.contains(#""reason":"busy""#), !Task.isCancelled
-    {
+    while !client.receives(#""progress":0"#), client.text.contains(#""reason":"busy""#), !Task.isCancelled {
       client = ask(request)
     }
     return client
   }
 
-  private func stop() async {
-    service.cancel()
-    _ = try? await service.value
-    hub.shutDown()
-    await hub.isOff()
-  }
+  /// Blocks until a device has a holder, or none.
+  private func shows(_ id: String, isHeld: Bool) -> Bool { hub.shows(id) { $0.holders.isEmpty != isHeld } }
 
-  private func isOff(_ id: String) -> Bool { hub.devices.first { $0.id == id }.map { $0.holders.isEmpty } ?? false }
-
-  @Test func `the hub wakes the device that a calibration needs, reports its progress, and stores the result`() async {
+  @Test func `the hub wakes the device that a calibration needs, reports its progress, and stores the result`()
+    async throws
+  {
     // The calibration does not end while the board is not turned, however long the next client takes.
     let endless = ask(#"{"calibrate": "accel", "name": "test"}"#)
-    #expect(await soon { endless.text.contains(#""device":"imu","progress":0"#) }, "\(endless.text)")
-    #expect(await soon { !isOff("imu") })
+    #expect(endless.receives(#""device":"imu","progress":0"#), "\(endless.text)")
+    #expect(shows("imu", isHeld: true))
     let second = ask(#"{"calibrate": "gyro", "device": "imu"}"#)
-    #expect(await soon { !second.isOpen })
+    #expect(second.waitsForEnd())
     let busy = #""reason":"busy","message":"another calibration is in progress, started by test[\#(getpid())]"#
     #expect(second.text.contains(busy), "\(second.text)")
     endless.leave()
-    let client = await begin(#"{"calibrate": "gyro", "name": "test"}"#)
+    let client = begin(#"{"calibrate": "gyro", "name": "test"}"#)
     #expect(client.text.contains(#""device":"imu","progress":0"#), "\(client.text)")
-    // The board has to lie still for ten seconds.
-    #expect(await soon(within: .seconds(240)) { !client.isOpen }, "\(client.text)")
+    // The board has to lie still for ten seconds of its clock.
+    #expect(client.waitsForEnd(), "\(client.text)")
     #expect(client.text.contains(#""progress":1"#) && client.text.contains(#""file":"notebook""#), "\(client.text)")
     #expect(notebook.entries.withLock { $0 } == ["imu gyro"])
     // A client that was told of the end is not refused.
     let next = ask(#"{"calibrate": "gyro", "name": "test"}"#)
-    #expect(await soon { next.text.contains(#""progress":0"#) }, "\(next.text)")
+    #expect(next.receives(#""progress":0"#), "\(next.text)")
     next.leave()
-    #expect(await soon { isOff("imu") })
-    // The client is charged under its name for the calibrated device, and for nothing else. (A client whose request is
-    // late for a moment gets states until then, but has no name yet.)
-    #expect(hub.devices.first { $0.id == "gps" }?.energyByClient.contains { $0.payer == "test" } == false)
-    #expect(hub.devices.first { $0.id == "imu" }?.energyByClient.contains { $0.payer == "test" } == true)
-    await stop()
+    #expect(shows("imu", isHeld: false))
+    // The client is charged under its name for the calibrated device, and for nothing else.
+    #expect(try hub.device("gps").wakes == 0)
+    #expect(try !hub.device("gps").energyByClient.contains { $0.payer == "test" })
+    #expect(try hub.device("imu").energyByClient.contains { $0.payer == "test" })
+    await hub.end()
   }
 
   @Test func `a client that leaves ends its calibration, and the next one can start`() async {
     for _ in 0..<2 {
-      let client = await begin(#"{"calibrate": "gyro"}"#)
-      #expect(await soon { client.text.contains(#""progress":0"#) }, "\(client.text)")
-      #expect(await soon { !isOff("imu") })
+      let client = begin(#"{"calibrate": "gyro"}"#)
+      #expect(client.receives(#""progress":0"#), "\(client.text)")
+      #expect(shows("imu", isHeld: true))
       client.leave()
-      #expect(await soon { isOff("imu") })
+      #expect(shows("imu", isHeld: false))
     }
     #expect(notebook.entries.withLock { $0 }.isEmpty)
-    await stop()
+    await hub.end()
   }
 
   @Test(arguments: [
@@ -132,9 +118,9 @@ final class HubCalibrationTests {
     async
   {
     let client = ask(request)
-    #expect(await soon { !client.isOpen }, "\(client.text)")
+    #expect(client.waitsForEnd(), "\(client.text)")
     #expect(client.text.contains(reason) && client.text.contains(#""nextStep":""#), "\(client.text)")
-    #expect(hub.devices.allSatisfy { $0.wakes == 0 })
-    await stop()
+    #expect(hub.hasWokenNothing)
+    await hub.end()
   }
 }

@@ -11,13 +11,15 @@ import Testing
   private let http = SocketClient.freePort()
   private let gpsd = SocketClient.freePort()
   private let nmea = SocketClient.freePort()
+  /// The clock of the wait for a client's request. While it stands still, no request is late, however busy the machine.
+  private let clock = ManualClock()
 
   private func hub() throws -> ServedHub {
     try ServedHub(
       """
       http: { port: \(http) }, gpsd: { port: \(gpsd), parts: ["position"] },
       nmea: { port: \(nmea), source: "fused", rateHz: 10, sentences: ["XDR"], parts: ["attitude"] }
-      """)
+      """, clientClock: clock)
   }
 
   /// A client of the web port that requests events.
@@ -69,27 +71,25 @@ import Testing
   }
 
   @Test func `a client whose socket has a name may take longer than others to send its request`() async throws {
-    let clock = MonotonicClock()
-    // An attempt proves nothing if the machine was delayed for too long.
-    let isProved = try await (0..<10).asyncContains {
-      let (hub, other) = (try ServedHub(""), try ServedHub(""))
-      let start = clock.now
-      let client = WireClient(path: hub.path.state, isNamed: true)
-      // A client of another hub connects later, and gets everything because it sends no request.
-      let mute = WireClient(path: other.path.state)
-      #expect(other.shows("gps", .settling, .acquiring, .tracking))
-      client.send("{\"parts\": [\"attitude\"]}\n")
-      let duration = clock.now - start
-      #expect(client.receives("\"attitude\":{"))
-      let wakes = hub.hub.devices.map(\.wakes)
-      mute.leave()
-      await other.end()
-      await hub.end()
-      guard duration < StreamClient.hearing else { return false }
-      #expect(wakes == [0, 1])
-      return true
-    }
-    #expect(isProved)
+    let (hub, other) = (try ServedHub("", clientClock: clock), try ServedHub("", clientClock: clock))
+    let client = WireClient(path: hub.path.state, isNamed: true)
+    // A client of another hub gets everything, because it sends no request.
+    let mute = WireClient(path: other.path.state)
+    await clock.sleepers(2)
+    clock.advance(by: StreamClient.hearing - .milliseconds(1))
+    #expect(other.shows("gps", .settling, .acquiring, .tracking))
+    #expect(hub.hasWokenNothing)
+    client.send("{\"parts\": [\"attitude\"]}\n")
+    #expect(client.receives("\"attitude\":{"))
+    #expect(hub.hub.devices.map(\.wakes) == [0, 1])
+    // The hub does not wait for ever.
+    let silent = WireClient(path: hub.path.state, isNamed: true)
+    await clock.sleepers(1)
+    clock.advance(by: StreamClient.hearing)
+    #expect(hub.shows("gps", .settling, .acquiring, .tracking))
+    for client in [client, mute, silent] { client.leave() }
+    await other.end()
+    await hub.end()
   }
 
   @Test func `an unknown part is refused, with a list of the existing ones`() async throws {
@@ -160,13 +160,5 @@ import Testing
     #expect(!client.text.contains("\"path\":\"\(terminal.path)\""))
     #expect(hub.hasWokenNothing)
     await hub.end()
-  }
-}
-
-extension Range where Bound == Int {
-  /// Whether `body` returns true for some element. It is not called again after that.
-  fileprivate func asyncContains(_ body: () async throws -> Bool) async rethrows -> Bool {
-    for _ in self where try await body() { return true }
-    return false
   }
 }

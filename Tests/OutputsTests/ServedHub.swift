@@ -40,25 +40,39 @@ final class ServedHub: Sendable {
   var recordSocket: String { folder.path + "/record.sock" }
 
   /// - Parameter ports: the sections of the board file that open ports, next to the simulated receiver and IMU
-  convenience init(_ ports: String, on hardware: SimulatedHardware = SimulatedHardware()) throws {
-    try self.init(board: HubProcess.simulatedBoard(ports), on: hardware)
+  convenience init(
+    _ ports: String, on hardware: SimulatedHardware = SimulatedHardware(),
+    clientClock: any MonotonicTimeSource = MonotonicClock()
+  ) throws {
+    try self.init(board: HubProcess.simulatedBoard(ports), on: hardware, clientClock: clientClock)
+  }
+
+  /// - Parameter board: the text of the board file
+  convenience init(
+    board: String, on hardware: SimulatedHardware = SimulatedHardware(),
+    clientClock: any MonotonicTimeSource = MonotonicClock()
+  ) throws {
+    try self.init(board: board, on: Machine(hardware: hardware), clientClock: clientClock)
   }
 
   /// - Parameters:
   ///   - board: the text of the board file
-  ///   - clientClock: the clock of the holds over the web port. The devices have a clock of their own
+  ///   - machine: the devices, with their clock
+  ///   - clientClock: the clock of the holds over the web port, and of the wait for the first request of a client of
+  ///     the state
+  ///   - calibrations: stores the results of calibrations; `nil` if the hub cannot calibrate
   init(
-    board: String, on hardware: SimulatedHardware = SimulatedHardware(),
-    clientClock: any MonotonicTimeSource = MonotonicClock()
+    board: String, on machine: Machine, clientClock: any MonotonicTimeSource = MonotonicClock(),
+    calibrations: (any CalibrationStore)? = nil
   ) throws {
     host = HubHost(
-      Hub(board: try ServedHub.board(board), hardware: hardware), version: "test",
-      boardText: Array(board.utf8))
+      Hub(board: try ServedHub.board(board), on: machine), version: "test", boardText: Array(board.utf8),
+      calibrations: calibrations)
     path = SocketPath(folder.path + "/hub.sock")
     let sink = JournalSink(to: Nowhere())
     sink.observe { [log] in log.append($0.message) }.store(in: lifetime)
     let budget = DescriptorBudget.raised()
-    let server = try StreamServer(host: host, path: path, sink: sink, budget: budget)
+    let server = try StreamServer(host: host, path: path, sink: sink, budget: budget, requestClock: clientClock)
     let journal = JournalOutput(host: host, sink: sink, writesState: false)
     let web = HTTPOutput(host: host, sink: sink, budget: budget, clock: clientClock) {
       DetachedThread.start("web port", $0)

@@ -8,12 +8,17 @@ import Publishing
 /// client's first request names parts, only the devices for these parts are powered.
 struct StateOutput: StreamOutput {
   let host: HubHost
+  private let clock: any MonotonicTimeSource
   private let encoding = SharedEncoding()
 
-  init(host: HubHost) { self.host = host }
+  /// - Parameter clock: the clock of the wait for a client's first request
+  init(host: HubHost, clock: any MonotonicTimeSource = MonotonicClock()) {
+    self.host = host
+    self.clock = clock
+  }
 
   func serve(_ connection: StreamConnection) -> (any StreamSession)? {
-    let session = StateSession(connection, host: host, encoding: encoding)
+    let session = StateSession(connection, host: host, encoding: encoding, clock: clock)
     session.waitForRequest()
     return session
   }
@@ -46,22 +51,25 @@ private final class StateSession: StreamSession {
   /// client's connection and its first bytes. A client that has bound its end of the connection to a name announces a
   /// request in this way, and gets more time.
   private let patience: Duration
+  private let clock: any MonotonicTimeSource
   /// The alarm for the end of the wait for a request.
-  private let alarm = Alarm(clock: MonotonicClock())
+  private let alarm: Alarm
   private let state = Guarded(State())
   private let requests = Guarded(StateRequests())
   /// The time of the newest state that was sent.
   private let sent = Guarded(MonotonicFilter())
 
-  init(_ connection: StreamConnection, host: HubHost, encoding: SharedEncoding) {
+  init(_ connection: StreamConnection, host: HubHost, encoding: SharedEncoding, clock: any MonotonicTimeSource) {
     self.connection = connection
     self.host = host
     self.encoding = encoding
+    self.clock = clock
+    alarm = Alarm(clock: clock)
     patience = UnixSocket.isNamed(connection.descriptor) ? StreamClient.hearing : StateSession.requestTime
   }
 
   func waitForRequest() {
-    alarm.set(at: MonotonicClock().now + patience) { [weak self] in
+    alarm.set(at: clock.now + patience) { [weak self] in
       guard let self, !state.withLock({ $0.hasRequested || $0.isOver }) else { return }
       // The request has arrived, but the server has not read it yet, because this machine is busy.
       if connection.hasUnread { return waitForRequest() }

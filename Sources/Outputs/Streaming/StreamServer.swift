@@ -37,14 +37,24 @@ public final class StreamServer: Service {
   private let hasEnded = MutableProperty(false)
 
   /// Listens at once, so that an error is known before other services start.
-  public init(host: HubHost, path: SocketPath, sink: JournalSink, budget: DescriptorBudget) throws(SocketError) {
+  public convenience init(
+    host: HubHost, path: SocketPath, sink: JournalSink, budget: DescriptorBudget
+  ) throws(SocketError) {
+    try self.init(host: host, path: path, sink: sink, budget: budget, requestClock: MonotonicClock())
+  }
+
+  /// - Parameter requestClock: the clock of the wait for the first request of a client of the state
+  init(
+    host: HubHost, path: SocketPath, sink: JournalSink, budget: DescriptorBudget,
+    requestClock: any MonotonicTimeSource
+  ) throws(SocketError) {
     self.host = host
     self.path = path
     self.sink = sink
     missing = MissingPorts { [retry] in retry.raise() }
     recordings = RecordOutput(host: host, sink: sink)
     let outputs: [StreamKind: any StreamOutput] = [
-      .devices: DevicesOutput(host: host), .state: StateOutput(host: host), .record: recordings,
+      .devices: DevicesOutput(host: host), .state: StateOutput(host: host, clock: requestClock), .record: recordings,
       .gpsd: GPSDOutput(host: host), .signalK: SignalKOutput(host: host),
       .bridge: BridgeOutput(host: host, sink: sink),
     ]
