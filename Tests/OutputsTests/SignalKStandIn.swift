@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Guarding
 import Hub
+import MonotonicTime
 import Publishing
 import TestSupport
 
@@ -89,11 +90,15 @@ final class SignalKBoat: Sendable {
   /// - Parameters:
   ///   - settings: the keys of the board file's section
   ///   - tokens: the file for tokens; `nil` for none
-  init(_ settings: String, simulated: Bool = true, tokens: String? = nil) throws {
+  ///   - clock: the clock of the connections. By default the limits and pauses are longer while the machine is busy
+  init(
+    _ settings: String, simulated: Bool = true, tokens: String? = nil, clock: any MonotonicTimeSource = SteppedClock()
+  ) throws {
     hub = try ServedHub("signalk: { simulated: \(simulated), \(settings) }")
     let sink = JournalSink(to: Nowhere())
     sink.observe { [log] in log.append($0.message) }.store(in: lifetime)
-    let output = SignalKServerOutput(host: hub.host, sink: sink, tokens: SignalKTokens(path: tokens) {})
+    let output = SignalKServerOutput(
+      host: hub.host, sink: sink, tokens: SignalKTokens(path: tokens) {}, clock: clock)
     service = Task { try await output.run() }
   }
 

@@ -30,14 +30,14 @@ final class SignalKLink: PeerLink {
   private let traffic: OutputTraffic.Kind
   private let sink: JournalSink
   private let patience: SignalKConnection.Patience
-  private let clock = MonotonicClock()
+  private let clock: any MonotonicTimeSource
   private let stop = StopSignal()
   private let wake = WakeSignal()
   private let state = Guarded(State())
 
   init(
     _ server: SignalKServer, _ access: SignalKAccess, version: String, traffic: OutputTraffic.Kind, sink: JournalSink,
-    patience: SignalKConnection.Patience = .init()
+    patience: SignalKConnection.Patience = .init(), clock: any MonotonicTimeSource
   ) {
     self.server = server
     self.access = access
@@ -45,6 +45,7 @@ final class SignalKLink: PeerLink {
     self.traffic = traffic
     self.sink = sink
     self.patience = patience
+    self.clock = clock
   }
 
   func start() {
@@ -75,7 +76,7 @@ final class SignalKLink: PeerLink {
   // MARK: On its thread
 
   private func run() {
-    let poller = Poller(stop: stop.fileDescriptor)
+    let poller = Poller(stop: stop.fileDescriptor, clock: clock)
     var access = access
     var backoff = ReconnectBackoff()
     var nextTry: MonotonicInstant?

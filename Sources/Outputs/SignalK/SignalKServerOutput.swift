@@ -1,5 +1,6 @@
 import Fusion
 import Hub
+import MonotonicTime
 import Publishing
 import ServiceLifecycle
 
@@ -8,6 +9,7 @@ public final class SignalKServerOutput: Service {
   private let host: HubHost
   private let sink: JournalSink
   private let tokens: SignalKTokens
+  private let clock: any MonotonicTimeSource
 
   /// The settings that require new connections if they change.
   private struct Settings: Equatable {
@@ -16,10 +18,16 @@ public final class SignalKServerOutput: Service {
   }
 
   /// - Parameter tokens: the tokens that servers have given to the hub
-  public init(host: HubHost, sink: JournalSink, tokens: SignalKTokens) {
+  public convenience init(host: HubHost, sink: JournalSink, tokens: SignalKTokens) {
+    self.init(host: host, sink: sink, tokens: tokens, clock: MonotonicClock())
+  }
+
+  /// - Parameter clock: the clock of the connections: of their limits, and of the pauses between attempts
+  init(host: HubHost, sink: JournalSink, tokens: SignalKTokens, clock: any MonotonicTimeSource) {
     self.host = host
     self.sink = sink
     self.tokens = tokens
+    self.clock = clock
   }
 
   public func run() async throws {
@@ -46,7 +54,8 @@ public final class SignalKServerOutput: Service {
     let hub = host.hub
     let access = SignalKAccess(
       to: server, version: host.version, name: "SensorHub \(hub.board.name)", tokens: tokens, sink: sink)
-    let link = SignalKLink(server, access, version: host.version, traffic: host.traffic.signalK, sink: sink)
+    let link = SignalKLink(
+      server, access, version: host.version, traffic: host.traffic.signalK, sink: sink, clock: clock)
     let states = hub.sendStates(
       as: Holder("signalk \(server)"), keepsAwake: server.keepsAwake, rateHz: SignalKSender.rateHz, parts: server.parts
     ) { link.send($0, lastKnown: $0.position == nil ? hub.lastKnownPosition : nil) }
