@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Guarding
 import Hub
 import NIOCore
 import NIOHTTPTypes
@@ -22,14 +23,14 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   private var address: IPAddress?
   private var patience: ConnectionPatience
   private var bodySize = 0
-  /// The time and the task of the next check.
-  private var nextLook: (at: NIODeadline, task: Scheduled<Void>)?
+  /// The time of the next check, and what cancels it.
+  private var nextLook: (at: NIODeadline, cancel: Callback)?
 
   /// - Parameter admits: whether a client may connect now
   init(admits: @escaping @Sendable (IPAddress) -> Bool, connections: HTTPConnections) {
     self.admits = admits
     self.connections = connections
-    patience = ConnectionPatience(connections.patience, at: .now())
+    patience = ConnectionPatience(connections.patience, at: connections.timer.now())
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -66,7 +67,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    let now = NIODeadline.now()
+    let now = connections.timer.now()
     switch unwrapInboundIn(data) {
     case .head:
       // A reload may have changed the permitted networks.
@@ -112,7 +113,7 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
     guard let waiting = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes) else { return }
     let outgoing = ConnectionPatience.Outgoing(
       takenCount: sent.count - waiting, waitingCount: waiting, isStream: connections.isStream(context.channel))
-    switch patience.verdict(on: outgoing, at: .now()) {
+    switch patience.verdict(on: outgoing, at: connections.timer.now()) {
     case .goesOn(let end): lookAgain(at: end, context)
     case .isSilent: context.close(promise: nil)
     case .isStalled:
@@ -126,15 +127,17 @@ final class HTTPConnection: ChannelDuplexHandler, RemovableChannelHandler {
     // If an earlier check is scheduled, it is enough: it will schedule this one.
     if let nextLook, nextLook.at <= end { return }
     stopLooking()
-    let task = context.eventLoop.assumeIsolatedUnsafeUnchecked().scheduleTask(deadline: end) { [self] in
-      nextLook = nil
-      look(context)
+    let check = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    let cancel = connections.timer.schedule(context.eventLoop, end) {
+      let (connection, context) = check.value
+      connection.nextLook = nil
+      connection.look(context)
     }
-    nextLook = (end, task)
+    nextLook = (end, cancel)
   }
 
   private func stopLooking() {
-    nextLook?.task.cancel()
+    nextLook?.cancel()
     nextLook = nil
   }
 }

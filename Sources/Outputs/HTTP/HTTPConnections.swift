@@ -40,6 +40,8 @@ final class HTTPConnections: Sendable {
 
   /// The permitted idle times of a connection.
   let patience: ConnectionPatience.Limits
+  /// The time of the connections' checks.
+  let timer: ConnectionTimer
   /// The maximum number of connections.
   let limit: Int
   /// The maximum number of connections that may be event streams.
@@ -51,11 +53,12 @@ final class HTTPConnections: Sendable {
   ///   - report: called when the first of several connections is closed to admit another one
   ///   - reportStalled: called with each connection that is closed because its client does not read its answer
   init(
-    places: Int, patience: ConnectionPatience.Limits, traffic: OutputTraffic.Kind,
+    places: Int, patience: ConnectionPatience.Limits, timer: ConnectionTimer, traffic: OutputTraffic.Kind,
     report: @escaping @Sendable (_ limit: Int) -> Void,
     reportStalled: @escaping @Sendable (_ peer: String, _ waitingCount: Int) -> Void
   ) {
     self.patience = patience
+    self.timer = timer
     self.reportStalled = reportStalled
     limit = min(places, StreamSlots.most + HTTPConnections.reserve)
     streamLimit = limit - min(limit / 2, HTTPConnections.reserve)

@@ -71,10 +71,12 @@ final class HTTPServing: Sendable {
   ///   - name: the name in the log, for example `dashboard`
   ///   - places: the number of connections for which the process has file descriptors
   ///   - patience: the permitted idle times of a connection
+  ///   - timer: the time by which they are checked
   ///   - routes: the served routes, given the source of event streams
   init(
     _ name: String, _ offer: HTTPOutput.Offer, places: Int, patience: ConnectionPatience.Limits = .init(),
-    traffic: OutputTraffic, sink: JournalSink, on group: MultiThreadedEventLoopGroup,
+    timer: ConnectionTimer = .ofEventLoop, traffic: OutputTraffic, sink: JournalSink,
+    on group: MultiThreadedEventLoopGroup,
     routes: (EventStreams) -> [HTTPRoute]
   ) {
     self.name = name
@@ -82,7 +84,9 @@ final class HTTPServing: Sendable {
     self.group = group
     self.sink = sink
     let stalled = HTTPServing.stalledLines(name, to: sink)
-    let connections = HTTPConnections(places: places, patience: patience, traffic: traffic.http) { limit in
+    let connections = HTTPConnections(
+      places: places, patience: patience, timer: timer, traffic: traffic.http
+    ) { limit in
       sink.write(
         .warning, "the web port has \(limit) connections, the maximum: it closes idle ones")
     } reportStalled: { peer, waitingCount in
