@@ -128,9 +128,14 @@ class Hub:
 
 
 def wait_for_level(machine, line, level, seconds):
+    return wait_until(lambda: machine.lines.levels[line] == level, seconds)
+
+
+def wait_until(holds, seconds):
+    """Whether a condition holds within a time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if machine.lines.levels[line] == level:
+        if holds():
             return True
         time.sleep(0.01)
     return False
