@@ -48,14 +48,13 @@ enum MessageTarget {
     decoder.takeOutput(requireJSONLines)
   }
 
-  /// It makes no difference how reads cut a stream.
+  /// It makes no difference how reads cut a stream. Each stream is cut in one way, so that more streams are tried.
   private static func requireTheSame(_ stream: [UInt8]) {
     let whole = frames(stream, by: stream.count + 1)
-    for size in [1, 7, 64] {
-      let cut = frames(stream, by: size)
-      require(cut.frames == whole.frames, "cut by \(size), the stream has other frames")
-      require(cut.messages == whole.messages, "cut by \(size), the stream has other counters")
-    }
+    let size = [1, 7, 64][stream.count % 3]
+    let cut = frames(stream, by: size)
+    require(cut.frames == whole.frames, "cut by \(size), the stream has other frames")
+    require(cut.messages == whole.messages, "cut by \(size), the stream has other counters")
   }
 
   private static func frames(_ stream: [UInt8], by size: Int) -> (frames: [[UInt8]], messages: BinaryFramer.Counters) {
