@@ -39,6 +39,12 @@ struct BoardMistakesTests {
       ])
   }
 
+  @Test func `the objects that misplaced keys belong in are not searched in a file of a thousand devices`() {
+    let devices = (0..<1000).map { "d\($0): { driver: 'nmea', port: '/p\($0)', lingerSeconds: 5 }" }
+    let found = mistakes("{ name: 'x', devices: { \(devices.joined(separator: ", ")) } }")
+    #expect(found.first == "b.json5:1: unknown key 'devices.d0.lingerSeconds'", "\(found)")
+  }
+
   @Test func `a board without a name is still checked for other mistakes`() {
     let found = mistakes("{ devices: { gps: { driver: 'nmea', port: '/p', speed: 1 } } }")
     #expect(found.count == 2 && found.contains { $0.hasSuffix("'name' is missing") }, "\(found)")

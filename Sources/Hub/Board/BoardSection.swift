@@ -116,6 +116,17 @@ struct BoardSection {
     return .unknownKey(file: file, line: values[meant]?.line ?? line, keyPath: keyPath(meant), nearest: keyPath(key))
   }
 
+  /// The number of values in the object, with those in its objects and lists.
+  var size: Int { values.values.reduce(0) { $0 + BoardSection.size($1) } }
+
+  private static func size(_ value: JSONValue) -> Int {
+    switch value.content {
+    case .object(let members): members.reduce(1) { $0 + size($1.value) }
+    case .array(let elements): elements.reduce(1) { $0 + size($1) }
+    default: 1
+    }
+  }
+
   func has(_ key: String) -> Bool { values[key].map { $0.content != .null } ?? false }
 
   private mutating func value(_ key: String, asObject: Bool = false) -> JSONValue.Content? {

@@ -58,6 +58,10 @@ final class KeyProbe {
 
 /// The objects of a board file that a misplaced key belongs in.
 enum KeyPlaces {
+  /// The size of the largest file that is searched. Each trial reads the whole file, which would take a minute for
+  /// thousands of devices. A person writes smaller files.
+  fileprivate static let largestSize = 2000
+
   /// The paths of the objects that read a key, the most likely first; the path of the file's own object is empty.
   ///
   /// The first choice are the objects within the one that has the key, and then the objects around it. Of the other
@@ -105,6 +109,7 @@ extension BoardError {
   /// - Parameter root: the object of the whole file
   func explained(in root: BoardSection) -> BoardError {
     guard case .unknownKey(let file, let line, let keyPath, let nearest) = self else { return self }
+    guard root.size <= KeyPlaces.largestSize else { return self }
     let dot = keyPath.lastIndex(of: ".")
     let key = String(dot.map { keyPath[keyPath.index(after: $0)...] } ?? keyPath[...])
     let path = dot.map { String(keyPath[..<$0]) } ?? ""
