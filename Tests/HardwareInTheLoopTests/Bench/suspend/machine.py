@@ -289,9 +289,10 @@ class Machine:
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 raise RuntimeError("QEMU ended while the machine booted")
-            # The first connection becomes the master, so its output must not be a pipe that is read to its end.
+            # The first connection becomes the master, so its output must not be a pipe that is read to its end. QEMU takes a
+            # connection before the machine does, and then tries the machine at growing intervals, so a new one is faster.
             done = subprocess.run(
-                ["ssh", "-F", self.path("ssh_config"), self.NAME, "true"],
+                ["ssh", "-F", self.path("ssh_config"), "-o", "ConnectTimeout=4", self.NAME, "true"],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
             if done.returncode == 0:
                 return
