@@ -200,7 +200,9 @@ struct BoardSleepPolicyTests {
   @Test func `the time from an alarm to a running hub is learned`() {
     var times = BoardWakeTimes()
     #expect(times.lead(.suspend) == 10 && times.lead(.poweroff) == 90)
-    for seconds in [20.0, 21, 22, 21] { times.add(seconds, .poweroff) }
+    for seconds in [20.0, 21] { times.add(seconds, .poweroff) }
+    #expect(times.lead(.poweroff) > 1.5 * 20, "few starts are known, and the next can take half longer")
+    for seconds in [22.0, 21] { times.add(seconds, .poweroff) }
     #expect(times.lead(.poweroff) == 24.5)
     #expect(times.lead(.suspend) == 10)
     times.add(5000, .poweroff)

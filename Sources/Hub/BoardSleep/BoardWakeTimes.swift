@@ -1,6 +1,8 @@
 /// Learns how long the machine takes from the alarm until the hub can wake devices.
 public struct BoardWakeTimes: Codable, Equatable, Sendable {
   private static let memory = 10
+  /// From this many sleeps on, the times themselves show how much they differ.
+  private static let enough = 3
   /// The longest time that is learned. A machine that takes longer was probably not started by the alarm.
   static let mostSeconds = 600.0
   /// Covers the rounding of the alarm and of the clock by which it is set: both count whole seconds.
@@ -26,7 +28,8 @@ public struct BoardWakeTimes: Codable, Equatable, Sendable {
     let known = (way == .suspend ? suspend : poweroff).filter { (0...BoardWakeTimes.mostSeconds).contains($0) }
     guard let longest = known.max() else { return way == .suspend ? 10 : 90 }
     let median = known.sorted()[known.count / 2]
-    let few = known.count < 3 ? longest / 4 : 0
+    // Starts of one machine were seen to differ by half (a check of its disk, work beside the start).
+    let few = known.count < BoardWakeTimes.enough ? longest / 2 : 0
     return longest + (longest - median) / 2 + few + BoardWakeTimes.marginSeconds
   }
 }
