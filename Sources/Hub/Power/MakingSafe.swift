@@ -9,7 +9,7 @@ import Publishing
 /// All lines are driven at the same time, and then all chips are put to sleep at the same time, so that a device that
 /// hangs does not keep another one on. This takes at most `limit`. The systemd unit allows more for a start
 /// (`TimeoutStartSec`) and for the actions after a stop (`TimeoutStopSec`).
-public struct MakingSafe {
+public struct MakingSafe: Sendable {
   public static let limit = Duration.seconds(4)
   /// The longest wait for lines. A hanging line does not keep chips from being put to sleep.
   private static let longestLine = Duration.seconds(1)
@@ -28,6 +28,8 @@ public struct MakingSafe {
   private let hubs: [Hub]
   private let isStarting: Bool
   private let clock: any MonotonicTimeSource
+  /// Called when the result of a line or chip is known, on its thread. A test of lines that hang waits for the others.
+  var stepEnded: @Sendable () -> Void = {}
 
   /// - Parameters:
   ///   - hubs: the hubs of all boards; the one that continues to run comes last
@@ -78,9 +80,10 @@ public struct MakingSafe {
     _ groups: [Group], _ name: String, _ step: @escaping @Sendable (any Device) throws(HardwareError) -> Bool
   ) -> (groups: [Group], steps: BoundedSteps<[Outcome]>) {
     let steps = BoundedSteps<[Outcome]>(clock: clock)
+    let stepEnded = stepEnded
     for (number, group) in groups.enumerated() {
       let readers = group.steps.map(\.reader)
-      steps.start(number, name) {
+      steps.start(number, name, ended: stepEnded) {
         readers.map { reader in
           do throws(HardwareError) {
             return try step(reader) ? .safe : .absent
@@ -166,12 +169,16 @@ final class BoundedSteps<Result: Sendable>: Sendable {
   /// - Parameters:
   ///   - number: identifies the step among the results
   ///   - name: the name of the thread
-  func start(_ number: Int, _ name: String, _ step: @escaping @Sendable () -> Result) {
+  ///   - ended: called when the result is known
+  func start(
+    _ number: Int, _ name: String, ended: @escaping @Sendable () -> Void, _ step: @escaping @Sendable () -> Result
+  ) {
     state.withLock { $0.startedCount += 1 }
     let run: @Sendable () -> Void = { [self] in
       let result = step()
       state.withLock { $0.results[number] = result }
       news.raise()
+      ended()
     }
     // If no descriptor or thread can be created, the step runs on this thread.
     if news.fileDescriptor < 0 || DetachedThread.start(name, run) != 0 { run() }
