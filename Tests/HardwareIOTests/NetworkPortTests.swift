@@ -58,9 +58,11 @@ import Testing
   }
 
   @Test func `gpsd is asked for sentences after its greeting, and its reports are left out`() throws {
-    let server = ScriptedServer { $0.send("{\"class\":\"VERSION\"}\r\n$GPRMC\r\n") }
+    let greeting = "{\"class\":\"VERSION\"}\r\n"
+    let server = ScriptedServer { $0.send(greeting + "$GPRMC\r\n") }
     let port = try NetworkPort(try #require(NetworkSource("gpsd://127.0.0.1:\(server.port)/dev/ttyS0")))
     #expect(try read(port) == "$GPRMC\r\n")
+    #expect(port.leftOutCount == greeting.utf8.count)
     let request = "?WATCH={\"enable\":true,\"nmea\":true,\"device\":\"/dev/ttyS0\"};\n"
     let client = try #require(server.clients.values.first)
     #expect(client.receives(request) && client.text == request)

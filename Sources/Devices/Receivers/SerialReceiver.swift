@@ -49,6 +49,8 @@ public final class SerialReceiver {
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var decoder = ReceiverDecoder()
   private var rate = ReadRate()
+  /// The port's count of bytes that are not the receiver's, at the last read.
+  private var leftOutCount = 0
   /// The number of bytes read so far, valid or not.
   private(set) var byteCount = 0
   /// The counts at the last read, or at the end of the silence after it.
@@ -356,9 +358,14 @@ public final class SerialReceiver {
       if let outcomes = decoder.takeOutcomes() { corrections?.note(outcomes) }
     }
     report(counters)
+    if port.hasSpeed { return }
+    // The limit is for everything that the sender sends, also for a gpsd's reports, which the port has left out.
+    let leftOut = port.leftOutCount
+    let arrived = count + leftOut - leftOutCount
+    leftOutCount = leftOut
     // Bytes that arrive during this pause wait in the socket, or are lost there. The result is not needed: a request to
     // stop also ends the next wait.
-    if !port.hasSpeed, let pause = rate.pause(after: count, at: clock.now) { _ = poller.wait(for: nil, atMost: pause) }
+    if let pause = rate.pause(after: arrived, at: clock.now) { _ = poller.wait(for: nil, atMost: pause) }
   }
 }
 
@@ -367,8 +374,7 @@ public final class SerialReceiver {
 struct ReadRate {
   /// The limit, which is above the rate of the fastest line (921,600 baud).
   static let mostBytesPerSecond = 128 << 10
-  /// Each read counts as at least this number of bytes, because a gpsd source may have filtered out most of the bytes
-  /// that it received.
+  /// Each read counts as at least this number of bytes, because reading tiny pieces takes time too.
   static let leastBytesPerRead = 64
 
   private var second: (beganAt: MonotonicInstant, byteCount: Int)?

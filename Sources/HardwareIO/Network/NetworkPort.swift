@@ -13,6 +13,8 @@ public final class NetworkPort: SerialPort {
     var addresses: [SocketAddress]
     var isConnected = false
     var sentences = GPSDSentences()
+    /// The number of bytes of gpsd's reports so far.
+    var leftOutCount = 0
   }
 
   private let source: NetworkSource
@@ -45,6 +47,7 @@ public final class NetworkPort: SerialPort {
   public var hasSpeed: Bool { false }
   public var fileDescriptor: Int32 { state.withLock { $0.descriptor } }
   public func setSpeed(_ speed: BaudRate) {}
+  public var leftOutCount: Int { state.withLock { $0.leftOutCount } }
 
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(HardwareError) -> Int {
     let result = state.withLock { read(into: buffer, &$0) }
@@ -73,7 +76,9 @@ public final class NetworkPort: SerialPort {
       let sent = request.withUnsafeBytes { clinux_send_now(state.descriptor, $0.baseAddress, $0.count) }
       guard sent == request.count else { return .failure(.disconnected("\(source)")) }
     }
-    return .success(state.sentences.keepSentences(in: buffer, count: count))
+    let kept = state.sentences.keepSentences(in: buffer, count: count)
+    state.leftOutCount += count - kept
+    return .success(kept)
   }
 
   private func failed(_ error: Int32, _ state: inout State) -> Result<Int, HardwareError> {

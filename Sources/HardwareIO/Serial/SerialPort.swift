@@ -19,6 +19,9 @@ public protocol SerialPort: Sendable {
   var longestSilence: Duration { get }
   /// The number of transfers that failed; 0 for a line that cannot tell.
   var errorCount: Int { get }
+  /// The number of bytes that have arrived and that `read` left out, because they are not the receiver's; 0 for a line
+  /// that only the receiver sends on.
+  var leftOutCount: Int { get }
   /// Tells a port that has to ask for bytes how often the receiver reports; `nil` if this is unknown.
   func expectReports(every period: Duration?)
   /// Closes the line. This also happens when the last reference is released.
@@ -30,6 +33,7 @@ extension SerialPort {
   /// Receivers report at least once a second, or once in five seconds at the lowest rate.
   public var longestSilence: Duration { .seconds(10) }
   public var errorCount: Int { 0 }
+  public var leftOutCount: Int { 0 }
   public func expectReports(every period: Duration?) {}
 }
 
