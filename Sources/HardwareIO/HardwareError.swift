@@ -127,6 +127,8 @@ extension HardwareError: CustomStringConvertible {
         + "nonint do_serial_hw 0, on other systems sudo systemctl mask --now "
         + "serial-getty@\(path.split(separator: "/").last ?? "").service; then restart the board"
     case .unheard(_, let nextStep): nextStep
+    case .disconnected(let what) where NetworkSource.isMeant(by: what):
+      "check that the program there runs, and that it admits this machine"
     case .disconnected: "check the cable"
     case .noAcknowledge(let bus, _): "check wiring, power and address: sensorhub probe --bus \(bus)"
     case .stuck: "read the kernel's log (dmesg); if the problem persists, restart the board"

@@ -27,7 +27,10 @@ import Testing
     let client = try #require(server.clients.values.first)
     #expect(client.receives("$PMTK\r\n") && client.text == "$PMTK\r\n")
     server.end()
-    #expect(throws: HardwareError.disconnected(name)) { try read(port) }
+    let gone = HardwareError.disconnected(name)
+    #expect(throws: gone) { try read(port) }
+    #expect(gone.nextStep == "check that the program there runs, and that it admits this machine")
+    #expect(HardwareError.disconnected("serial port /dev/ttyUSB0").nextStep == "check the cable")
   }
 
   @Test func `a refused connection is reported with its address`() throws {
