@@ -1,3 +1,4 @@
+import Hub
 import TestSupport
 import Testing
 
@@ -112,6 +113,21 @@ struct CasterAnswerTests {
     let bytes = Array(answer.utf8)
     #expect(read([bytes]).error == error)
     #expect(read(bytes.map { [$0] }).error == error)
+  }
+
+  @Test(arguments: [
+    ("http://other.example/BASE", "set 'ntrip.caster' to ntrip://other.example:80/BASE"),
+    ("https://other.example/BASE", "set 'ntrip.caster' to ntrips://other.example:443/BASE"),
+    ("HTTP://[::1]:2101/BASE", "set 'ntrip.caster' to ntrip://[::1]:2101/BASE"),
+    ("http://other.example/", "to http://other.example/: ask its operator for the new address"),
+    ("http://user@other.example/BASE", "to http://user@other.example/BASE: ask its operator for the new address"),
+    ("/login", "to /login: ask its operator for the new address"),
+    ("", "the caster has moved: ask its operator for the new address"),
+  ])
+  func `a redirection is reported with an address that a board file can have`(_ place: String, _ words: String) {
+    let caster = CasterSettings(host: "caster.example", mountPoint: "BASE")
+    let text = CasterError.moved(to: place).text(of: caster)
+    #expect(text.contains(words), "\(text)")
   }
 
   @Test func `a source table gives its mount points, and the nearest one to a missing name`() {

@@ -6,6 +6,8 @@ struct CasterAnswer {
 
   private static let longestLine = 1024
   private static let longestHead = 16 * 1024
+  /// The longest address of a redirection in a message, in characters: a host's name, and a mount point.
+  private static let longestPlace = 400
 
   private var stage = Stage.firstLine
   private var line: [UInt8] = []
@@ -108,15 +110,17 @@ struct CasterAnswer {
   private mutating func decide() throws(CasterError) {
     switch status {
     case 200: stage = .body
-    case 301, 302, 303, 307, 308: throw .moved(to: CasterAnswer.shown(location))
+    case 301, 302, 303, 307, 308: throw .moved(to: CasterAnswer.shown(location, atMost: CasterAnswer.longestPlace))
     case 401, 403: throw .unauthorised
     case 404: throw .noSuchMountPoint(nearest: [], count: 0)
     default: throw .refused(CasterAnswer.shown(statusText))
     }
   }
 
-  /// A caster's text for a message, cut to 80 characters and made printable, because the caster is not trusted.
-  private static func shown(_ text: String) -> String { Text.printable(String(text.prefix(80))) }
+  /// A caster's text for a message, cut and made printable, because the caster is not trusted.
+  private static func shown(_ text: String, atMost count: Int = 80) -> String {
+    Text.printable(String(text.prefix(count)))
+  }
 }
 
 /// A body in chunks, each with its size before it (RFC 9112, section 7.1).

@@ -1,3 +1,4 @@
+import HardwareIO
 import Hub
 
 /// The reason why a caster gives no corrections.
@@ -45,6 +46,22 @@ enum CasterError: Error, Equatable {
     "no corrections from \(caster): \(reason(of: caster))"
   }
 
+  /// The address of a redirection in the form that the board file takes; `nil` for another kind of address.
+  private static func address(ofMoved place: String) -> String? {
+    let schemes: [(String, String, UInt16)] = [("https://", "ntrips://", 443), ("http://", "ntrip://", 80)]
+    for (web, scheme, usualPort) in schemes {
+      guard place.lowercased().hasPrefix(web) else { continue }
+      let rest = place.dropFirst(web.count)
+      let host = rest.prefix { $0 != "/" }
+      let mountPoint = rest.dropFirst(host.count + 1)
+      // The board file takes the text in quotes, so it must not have any, nor an escape.
+      let isPlain = mountPoint.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }
+      guard let found = HostPort(host), isPlain, (1...128).contains(mountPoint.utf8.count) else { return nil }
+      return "\(scheme)\(HostPort.text(found.host, found.port ?? usualPort))/\(mountPoint)"
+    }
+    return nil
+  }
+
   private func reason(of caster: CasterSettings) -> String {
     switch self {
     case .stopped: "no client needs the receiver"
@@ -64,7 +81,13 @@ enum CasterError: Error, Equatable {
         + (nearest.isEmpty
           ? count == 0 ? "" : ", and none of its \(count) mount points has a similar name"
           : ": did you mean \(nearest.joined(separator: ", "))?")
-    case .moved(let place): "the caster has moved to \(place): set 'ntrip.caster' to this address"
+    case .moved(let place):
+      if let address = CasterError.address(ofMoved: place) {
+        "the caster has moved: if you trust the new address, set 'ntrip.caster' to \(address)"
+      } else {
+        "the caster has moved\(place.isEmpty ? "" : " to \(place)"): ask its operator for the new address, and set "
+          + "'ntrip.caster' to it"
+      }
     case .refused(let text): "the caster answered '\(text)'"
     case .noCaster(let text):
       "the server there is not an NTRIP caster\(text.isEmpty ? "" : ": it answered '\(text)'"); 2101 is the usual port"
