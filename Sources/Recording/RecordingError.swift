@@ -45,7 +45,7 @@ extension RecordingError: CustomStringConvertible {
         + "sensorhub decode reads a receiver's output"
     case .unreadable(_, .cut), .nothingWhole: "while the hub records, the first chunk arrives within seconds"
     case .unreadable(_, .system(_, ENOENT)): "give a recording's path, or a folder of recordings"
-    case .unreadable(let path, .system(_, EACCES)): "ls -l '\(path)'"
+    case .unreadable(let path, .system(_, EACCES)): "ls -l \(ShellText.word(path))"
     case .unreadable(_, .system): nil
     case .unreadable(_, let error): error.nextStep
     case .noRecordings: "the names of recordings must end in .mcap"

@@ -287,6 +287,25 @@ struct ExportTests {
 
   // MARK: Damaged or missing files
 
+  @Test func `the name of a file cannot look like a line of the program`() throws {
+    let drive = RecordedDrive()
+    _ = try drive.write("a\n  next: run this.mcap")
+    let other = drive.path("b\n  next: run this.mcap")
+    HubProcess.write("no recording", to: other)
+    for command in [["info", drive.folder], ["export", drive.folder, "--format", "csv"]] {
+      let program = Program(command)
+      #expect(program.wait() == 0, "\(program.standardError)")
+      let text = program.standardError + (command[0] == "info" ? program.standardOutput : "")
+      #expect(text.contains("b\\n  next: run this.mcap' is not an MCAP file"), "\(text)")
+      #expect(!text.contains("\n  next: run this"), "\(text)")
+    }
+    for command in ["replay", "decode"] {
+      let program = Program([command, other])
+      #expect(program.wait() == 65)
+      #expect(!program.standardError.contains("\n  next: run this"), "\(program.standardError)")
+    }
+  }
+
   @Test func `export reads the complete part of a truncated file, and reports the truncation`() throws {
     let drive = RecordedDrive()
     let path = try drive.write()

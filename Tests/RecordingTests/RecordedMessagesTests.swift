@@ -58,4 +58,9 @@ struct RecordedMessagesTests {
     let missing = MCAPError.system("opening \(paths[1])", errno: ENOENT)
     #expect(throws: RecordingError.unreadable(path: paths[1], missing)) { try read(paths, removing: [second]) }
   }
+
+  @Test func `a suggested command has a file's name as one word`() {
+    let error = RecordingError.unreadable(path: "it's; reboot", .system("opening it", errno: EACCES))
+    #expect(error.nextStep == "ls -l 'it'\\''s; reboot'")
+  }
 }

@@ -41,20 +41,19 @@ struct Decode: ParsableCommand {
       return
     } catch Errno.isDirectory {
       throw CommandError(
-        .noInput, "'\(file)' is a folder", nextStep: "give a file with a receiver's output, or - for standard input")
+        .noInput, "\(title) is a folder", nextStep: "give a file with a receiver's output, or - for standard input")
     } catch let error as Errno {
       throw CommandError(
-        .inputOutput, "cannot read '\(file)': \(error)", nextStep: "check that its disk is still connected")
+        .inputOutput, "cannot read \(title): \(error)", nextStep: "check that its disk is still connected")
     }
-    let source = file == "-" ? "standard input" : "'\(file)'"
     guard byteCount > 0 else {
       throw CommandError(
-        .data, "\(source) is empty",
+        .data, "\(title) is empty",
         nextStep: "give a file with a receiver's output, or pipe it in: cat FILE | sensorhub decode -")
     }
     guard !decoder.isEmpty else {
       throw CommandError(
-        .data, "\(source) contains no position and no attitude: \(decoder.summary)",
+        .data, "\(title) contains no position and no attitude: \(decoder.summary)",
         nextStep: "give a file with NMEA 0183 (lines such as $GPRMC,… or $GNGGA,…), UBX or CASIC")
     }
     Terminal.standardError(decoder.summary)
@@ -63,10 +62,13 @@ struct Decode: ParsableCommand {
   /// The first bytes of an MCAP file: https://mcap.dev/spec#magic
   private static let beginningOfMCAP: [UInt8] = [0x89] + Array("MCAP".utf8)
 
+  /// The input's name in messages.
+  private var title: String { file == "-" ? "standard input" : "'\(Text.printable(file))'" }
+
   private var isRecordingOfHub: CommandError {
-    let name = file == "-" ? "FILE" : "'\(file)'"
+    let name = file == "-" ? "FILE" : Text.printable(ShellText.word(file))
     return CommandError(
-      .data, "\(file == "-" ? "standard input" : name) is a hub's recording (MCAP), not a receiver's log",
+      .data, "\(title) is a hub's recording (MCAP), not a receiver's log",
       nextStep: "sensorhub export \(name) --format nmea | sensorhub decode -")
   }
 
@@ -84,11 +86,11 @@ struct Decode: ParsableCommand {
       return try FileDescriptor.open(FilePath(file), .readOnly)
     } catch Errno.noSuchFileOrDirectory {
       throw CommandError(
-        .noInput, "there is no file '\(file)'", nextStep: "give a recording's path, or - for standard input")
+        .noInput, "there is no file \(title)", nextStep: "give a recording's path, or - for standard input")
     } catch Errno.permissionDenied {
-      throw CommandError(.noPermission, "no permission to read '\(file)'", nextStep: "ls -l \(ShellText.word(file))")
+      throw CommandError(.noPermission, "no permission to read \(title)", nextStep: "ls -l \(ShellText.word(file))")
     } catch let error as Errno {
-      throw CommandError(.noInput, "cannot open '\(file)': \(error)")
+      throw CommandError(.noInput, "cannot open \(title): \(error)")
     }
   }
 }

@@ -140,7 +140,7 @@ struct Export: ParsableCommand {
     }
     for file in recordings.files {
       guard file.damage != nil else { continue }
-      Terminal.standardError("'\(file.path)': \(RecordingState.text(of: file))")
+      Terminal.standardError("'\(Text.printable(file.path))': \(RecordingState.text(of: file))")
     }
   }
 

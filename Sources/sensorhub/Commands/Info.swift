@@ -64,7 +64,7 @@ struct Info: ParsableCommand {
     }
     writer.endArray()
     progress.finish(vanishedFileCount: vanishedFileCount)
-    for path in recordings.emptyPaths { Terminal.standardError("'\(path)' has no complete chunk yet") }
+    for path in recordings.emptyPaths { Terminal.standardError("'\(Text.printable(path))' has no complete chunk yet") }
     let rate = RecordingRate(of: recordings.files)
     if json {
       writer.key("all")
@@ -134,7 +134,7 @@ struct Info: ParsableCommand {
     var contents: RecordingContents
 
     func print() {
-      Terminal.standardOutput(file.path)
+      Terminal.standardOutput(Text.printable(file.path))
       Terminal.standardOutput("  state     \(state)")
       if let version {
         let start = started.map { ", started \($0)" } ?? ""

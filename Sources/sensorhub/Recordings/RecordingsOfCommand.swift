@@ -13,7 +13,8 @@ extension CommandError {
       case .unreadable(_, .system): .inputOutput
       case .unreadable, .nothingWhole, .nothingBetween: .data
       }
-    self.init(code, error.summary, nextStep: error.nextStep)
+    // The name of a file that someone else made must not look like lines of this program.
+    self.init(code, Text.printable(error.summary), nextStep: error.nextStep.map(Text.printable))
   }
 }
 

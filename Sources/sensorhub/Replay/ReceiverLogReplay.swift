@@ -2,6 +2,7 @@ import Devices
 import Glibc
 import MonotonicTime
 import NMEA
+import Outputs
 import Recording
 import SystemPackage
 import UBX
@@ -26,7 +27,8 @@ final class ReceiverLogReplay {
     var isBinary: Bool { bytes.contains { $0 >= 0x80 } }
   }
 
-  private let path: String
+  /// The path in quotes, for messages.
+  private let title: String
   private let file: FileDescriptor
   private let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
   private var framer = ReceiverFramer()
@@ -41,13 +43,13 @@ final class ReceiverLogReplay {
   private var isAtEnd = false
 
   init(path: String) throws(CommandError) {
-    self.path = path
+    title = "'\(Text.printable(path))'"
     do {
       file = try FileDescriptor.open(FilePath(path), .readOnly)
     } catch Errno.noSuchFileOrDirectory {
-      throw CommandError(.noInput, "there is no file '\(path)'", nextStep: "give a recording, or a log of NMEA 0183")
+      throw CommandError(.noInput, "there is no file \(title)", nextStep: "give a recording, or a log of NMEA 0183")
     } catch {
-      throw CommandError(.noInput, "cannot open '\(path)': \(error)")
+      throw CommandError(.noInput, "cannot open \(title): \(error)")
     }
     let date = try firstDate()
     clock = SentenceLogClock(date: date)
@@ -78,7 +80,7 @@ final class ReceiverLogReplay {
     }
     guard hasTime else {
       throw CommandError(
-        .data, "'\(path)' contains no time, so it cannot be replayed",
+        .data, "\(title) contains no time, so it cannot be replayed",
         nextStep: "give a hub's recording (.mcap), NMEA 0183 (lines such as $GPRMC,… or $GNGGA,…) or UBX")
     }
     try rewind()
@@ -90,7 +92,7 @@ final class ReceiverLogReplay {
     do {
       try file.seek(offset: 0, from: .start)
     } catch {
-      throw CommandError(.inputOutput, "'\(path)' cannot be read more than once (a pipe?): \(error)")
+      throw CommandError(.inputOutput, "\(title) cannot be read more than once (a pipe?): \(error)")
     }
   }
 
@@ -102,7 +104,7 @@ final class ReceiverLogReplay {
     do {
       count = try file.read(into: chunk)
     } catch {
-      throw CommandError(.inputOutput, "reading '\(path)' stopped: \(error)")
+      throw CommandError(.inputOutput, "reading \(title) stopped: \(error)")
     }
     framer.push(UnsafeBufferPointer(rebasing: chunk.bindMemory(to: UInt8.self)[..<count])) { frame in
       switch frame {
