@@ -27,6 +27,8 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
     var waiting: [Output] = []
     /// Whether the alarm is set or about to be.
     var isArmed = false
+    /// When the values that the alarm is set for are due.
+    var dueAt: MonotonicInstant?
     /// Whether a thread is delivering. That thread calls `next` again after its delivery.
     var isSending = false
     /// Whether the waiting values are due.
@@ -38,7 +40,7 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
   private enum Step {
     case nothing
     case send([Output])
-    case arm(MonotonicInstant)
+    case arm
     case finish(Completion<Failure>)
   }
 
@@ -59,9 +61,11 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
 
   /// Subscribes to `upstream`. Waiting values are dropped when the returned subscription is cancelled.
   func subscribe(to upstream: some Publisher<Output, Failure>) -> Subscription {
+    let resumes = clock.onResume { [weak self] in self?.resume(after: $0) }
     let upstream = run.subscribe(
       to: upstream, receiveValue: { self.receive($0) }, receiveCompletion: { self.complete($0) })
     return Subscription {
+      resumes.end()
       upstream.cancel()
       self.state.withLock { state in
         state.isOver = true
@@ -90,6 +94,22 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
       })
   }
 
+  /// Makes waiting values due earlier by the duration of a suspension. The clock stood still in the meantime, and a
+  /// machine that sleeps between two values would otherwise hold them for days.
+  private func resume(after slept: Duration) {
+    let isWaiting = state.withLock { state in
+      state.dueAt?.moveBack(by: slept)
+      return state.isArmed
+    }
+    if isWaiting { setAlarm() }
+  }
+
+  private func setAlarm() {
+    alarm.set(asking: { state.withLock { $0.isArmed && !$0.isSending ? $0.dueAt : nil } }) {
+      [weak self] in self?.alarmWentOff()
+    }
+  }
+
   private func alarmWentOff() {
     perform(
       state.withLock { state in
@@ -112,8 +132,8 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
       return .finish(ending)
     }
     if state.waiting.isEmpty || state.isArmed { return .nothing }
-    state.isArmed = true
-    return .arm(clock.now + interval)
+    (state.isArmed, state.dueAt) = (true, clock.now + interval)
+    return .arm
   }
 
   private func perform(_ first: Step) {
@@ -129,7 +149,7 @@ private final class Batcher<Output: Sendable, Failure: Error>: Sendable {
           (state.isSending, state.isArmed) = (false, false)
           return next(&state)
         }
-      case .arm(let deadline): return alarm.set(at: deadline) { [weak self] in self?.alarmWentOff() }
+      case .arm: return setAlarm()
       case .finish(let completion):
         alarm.end()
         return run.finish(completion)

@@ -33,6 +33,30 @@ struct BatchTests {
     subscription.cancel()
   }
 
+  @Test func `the time for which the machine is suspended counts towards the interval`() {
+    let subscription = batch()
+    source.send(1)
+    clock.advance(by: .seconds(2))
+    clock.suspend(for: .seconds(5))
+    clock.advance(by: .seconds(2))
+    source.send(2)
+    #expect(passed.values.isEmpty)
+    clock.advance(by: .seconds(1))
+    #expect(passed.values == [1, 2])
+    // After a suspension that is longer than the interval, the values are due at once.
+    source.send(3)
+    clock.suspend(for: .seconds(60))
+    clock.advance(by: .zero)
+    #expect(passed.values == [1, 2, 3])
+    // The next batch has the whole interval again.
+    source.send(4)
+    clock.advance(by: .seconds(9))
+    #expect(passed.values == [1, 2, 3])
+    clock.advance(by: .seconds(1))
+    #expect(passed.values == [1, 2, 3, 4])
+    subscription.cancel()
+  }
+
   @Test func `a full batch is published at once`() {
     let subscription = batch(atMost: 3)
     for value in 1...4 { source.send(value) }
