@@ -178,8 +178,13 @@ struct BoardSleepPolicyTests {
     #expect(later.instant == 9200)
     #expect(later.problem(clock: 8601, readBack: 9200, least: 5) == nil)
     #expect(later.problem(clock: 8601, readBack: 9199, least: 5) == nil)
+    // A clock whose alarm has no seconds rounds it down.
+    #expect(later.problem(clock: 8601, readBack: 9141, least: 5) == nil && later.secondsEarly(readBack: 9141) == 59)
+    #expect(later.problem(clock: 9138, readBack: 9141, least: 5)?.contains("3 s from now") == true)
+    #expect(later.problem(clock: 8601, readBack: 9139, least: 5)?.contains("-61 s away from it") == true)
     #expect(later.problem(clock: 8601, readBack: nil, least: 5)?.contains("is off") == true)
     #expect(later.problem(clock: 8601, readBack: 9260, least: 5)?.contains("60 s away") == true)
+    #expect(later.secondsEarly(readBack: 9201) == 0)
     #expect(later.problem(clock: 9200, readBack: 9200, least: 5)?.contains("in the past") == true)
     #expect(later.problem(clock: 9197, readBack: 9200, least: 5)?.contains("too soon") == true)
   }

@@ -47,6 +47,8 @@ final class BoardSleepBench {
     let losesAlarm = Guarded(false)
     /// After this number of readings another program switches the alarm off.
     let readings = Guarded(Int.max)
+    /// The kernel rounds alarms down to multiples of this number of seconds.
+    let step = Guarded<Int64>(1)
     private let system: @Sendable () -> Int64
 
     init(_ system: @escaping @Sendable () -> Int64) { self.system = system }
@@ -63,7 +65,10 @@ final class BoardSleepBench {
       }
       return isLost || losesAlarm.withLock { $0 } ? nil : set.value
     }
-    func setAlarm(_ instant: Int64?) throws(WakeClockError) { set.value = instant }
+    func setAlarm(_ instant: Int64?) throws(WakeClockError) {
+      let step = step.withLock { $0 }
+      set.value = instant.map { $0 - $0 % step }
+    }
   }
 
   final class Notebook: LogDestination {

@@ -72,6 +72,30 @@ struct BoardSleepMemoryTests {
     await second.end()
   }
 
+  @Test func `a clock that rounds its alarm down to whole minutes wakes the board, and this counts as its alarm`()
+    async throws
+  {
+    let keys = "board: 'poweroff', idle: 30, afterStart: 0"
+    let first = try BoardSleepBench(keys, folder: folder)
+    first.rtc.step.withLock { $0 = 60 }
+    first.begin()
+    first.pass(51)
+    #expect(first.logind.requests.waits { $0 == [.poweroff] })
+    let alarmAt = try #require(first.file.content?.sleep?.alarmAt)
+    let set = try #require(first.rtc.set.value)
+    #expect(set % 60 == 0 && set - 3600 == alarmAt / 1_000_000_000)
+    await first.end()
+
+    // The next run begins 20 s after the alarm, which is before the requested instant of the alarm or shortly after it.
+    let second = try BoardSleepBench(keys, folder: folder, from: 15)
+    let ahead = alarmAt + 20_000_000_000 - second.system()
+    second.surroundings.slept.withLock { $0 += ahead }
+    second.begin()
+    #expect(second.notebook.has("its alarm for request log came 20 s ago; the fix is due in"))
+    #expect(second.file.content?.wakeTimes.poweroff == [20])
+    await second.end()
+  }
+
   @Test func `after a sleep of unknown length hooks hear that the board is awake, and the alarm is off`() async throws {
     let keys = "board: 'poweroff', idle: 30, afterStart: 0"
     let first = try BoardSleepBench(keys, folder: folder)

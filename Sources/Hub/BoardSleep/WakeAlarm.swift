@@ -5,9 +5,10 @@ public struct WakeAlarm: Equatable, Sendable {
   /// How far the real-time clock is ahead of the system clock.
   public let difference: Int64
 
-  /// The maximum difference of an alarm that was read back. Some clocks round alarms to whole minutes; such an alarm is
-  /// refused unless it is close enough.
-  private static let tolerance: Int64 = 1
+  /// How many seconds earlier and later than requested an alarm may be that was read back. For a clock whose alarm has
+  /// no seconds (PCF8563, PCF8523, RV-3028), the kernel rounds alarms down to whole minutes. The board then wakes a
+  /// little early, which only costs energy.
+  private static let tolerance = (early: Int64(60), late: Int64(1))
 
   /// - Parameters:
   ///   - alarm: the alarm by the system clock, nanoseconds since 1970
@@ -33,15 +34,19 @@ public struct WakeAlarm: Equatable, Sendable {
   ///   - least: the shortest time until the alarm, seconds
   public func problem(clock: Int64, readBack: Int64?, least: Int64) -> String? {
     guard let readBack else { return "the alarm of the real-time clock was set, but is off" }
-    guard abs(readBack - instant) <= WakeAlarm.tolerance else {
-      return "the alarm of the real-time clock was set, but the clock reports one \(readBack - instant) s away from it"
+    guard (instant - WakeAlarm.tolerance.early...instant + WakeAlarm.tolerance.late).contains(readBack) else {
+      return "the alarm of the real-time clock was set, but the clock reports one \(readBack - instant) s away from "
+        + "it: another program may have set it, or the clock cannot hold it"
     }
-    guard instant > clock else { return "the alarm would be in the past by the real-time clock" }
-    guard instant - clock >= least else {
-      return "the alarm would come \(instant - clock) s from now by the real-time clock, which is too soon"
+    guard readBack > clock else { return "the alarm would be in the past by the real-time clock" }
+    guard readBack - clock >= least else {
+      return "the alarm would come \(readBack - clock) s from now by the real-time clock, which is too soon"
     }
     return nil
   }
+
+  /// How much earlier than requested the alarm comes, because the clock rounds it down, seconds.
+  public func secondsEarly(readBack: Int64) -> Int64 { max(0, instant - readBack) }
 }
 
 /// Decides whether the system clock is certain enough for an alarm.

@@ -124,13 +124,15 @@ extension BoardSleepOutput {
     var set: WakeAlarm?
     let system = host.hub.machine.systemTime()
     let now = host.now
-    let alarmAt = plan.alarm.map { system + ($0 - now).inNanoseconds }
-    if let rtc = settings.rtc, let alarmAt {
+    var alarmAt = plan.alarm.map { system + ($0 - now).inNanoseconds }
+    if let rtc = settings.rtc, let wanted = alarmAt {
       let clock = surroundings.clock(rtc)
       do throws(WakeClockError) {
-        let alarm = WakeAlarm(at: alarmAt, clock: try clock.now(), system: system)
+        let alarm = WakeAlarm(at: wanted, clock: try clock.now(), system: system)
         try clock.setAlarm(alarm.instant)
-        try confirm(alarm, clock, settings.way)
+        let secondsEarly = try confirm(alarm, clock, settings.way)
+        // Without this, a wake by an alarm that the clock has rounded down would count as one for another reason.
+        alarmAt = wanted - secondsEarly * 1_000_000_000
         set = alarm
       } catch {
         clearAlarm(settings)
@@ -157,18 +159,23 @@ extension BoardSleepOutput {
   }
 
   /// Reads the real-time clock and its alarm, and checks that the machine would wake.
+  ///
+  /// - Returns: how many seconds earlier than requested the alarm comes
+  @discardableResult
   private func confirm(
     _ alarm: WakeAlarm, _ clock: any WakeClock, _ way: BoardSleepSettings.Way
-  ) throws(WakeClockError) {
+  ) throws(WakeClockError) -> Int64 {
     let (system, now) = (host.hub.machine.systemTime(), try clock.now())
     // The kernel corrects the real-time clock by a time server's time. An alarm that was set before such a correction
     // would come too early or too late.
     guard abs(WakeAlarm(at: system, clock: now, system: system).difference - alarm.difference) <= 2 else {
       throw WakeClockError("the system clock or the real-time clock was set while the board was about to sleep")
     }
-    let problem = alarm.problem(
-      clock: now, readBack: try clock.alarm(), least: BoardSleepOutput.leastSeconds(way))
-    if let problem { throw WakeClockError(problem) }
+    let readBack = try clock.alarm()
+    if let problem = alarm.problem(clock: now, readBack: readBack, least: BoardSleepOutput.leastSeconds(way)) {
+      throw WakeClockError(problem)
+    }
+    return readBack.map(alarm.secondsEarly) ?? 0
   }
 
   private func sleep(
