@@ -22,7 +22,18 @@ struct RequestKeyTests {
     (
       #"{"maxAge": 30, "rateHz": 1}"#,
       "'maxAge' without 'every' requests one value, and cannot be combined with 'rateHz'"
+    ), (#"{"maxAge": "30"}"#, "'maxAge' must be a number from 0 to 31622400 seconds"),
+    (#"{"rateHz": 5, "rate": 6}"#, "'rateHz' and 'rate' are the same: give one of them"),
+    (
+      #"{"fence": {"name": "anchor"}}"#,
+      #"a fence is {"name": "anchor", "radiusMetres": 40}, around the board's position, "#
+        + #"or with "latitude" and "longitude""#
     ),
+    (
+      #"{"fence": {"name": "anchor", "radius": 40}}"#,
+      "'radius' is not a key of this request; did you mean 'radiusMetres'?"
+    ), (#"{"fences": "all"}"#, "'fences' must be \"list\""), (#"{"release": "mine"}"#, "'release' must be \"all\""),
+    (#"{"calibrate": "compass"}"#, "'calibrate' must be gyro, accel, mag, mount"),
   ])
   func `a state request with an unknown key or value is refused`(_ text: String, _ message: String) {
     guard case .refused(let reason) = line(text) else {

@@ -72,8 +72,21 @@ struct FenceOrder: Decodable, Equatable, Sendable {
   ///
   /// - Throws: `.wrong` with the mistake
   static func read(_ json: [UInt8]) throws(FenceRefusal) -> FenceOrder {
+    try refusing { try JSONDecoder().decode(FenceOrder.self, from: Data(json)) }
+  }
+
+  /// Reads a request that may be missing from a larger object.
+  ///
+  /// - Throws: `.wrong` with the mistake
+  static func read<Key>(
+    _ key: Key, in values: KeyedDecodingContainer<Key>
+  ) throws(FenceRefusal) -> FenceOrder? {
+    try refusing { try values.decodeIfPresent(FenceOrder.self, forKey: key) }
+  }
+
+  private static func refusing<Result>(_ read: () throws -> Result) throws(FenceRefusal) -> Result {
     do {
-      return try JSONDecoder().decode(FenceOrder.self, from: Data(json))
+      return try read()
     } catch let unknown as RequestKey.Unknown {
       throw .wrong("\(unknown)")
     } catch {

@@ -18,7 +18,9 @@ struct RequestKey: CodingKey {
   }
 
   /// The request has both names of one key.
-  struct Ambiguous: Error {}
+  struct Ambiguous: Error, CustomStringConvertible {
+    var description: String { "'rateHz' and 'rate' are the same: give one of them" }
+  }
 
   var stringValue: String
   var intValue: Int? { nil }
@@ -46,7 +48,8 @@ extension ViewRequest.Values {
   /// Reads the keys of a view request from a JSON object; `rate` is another name of `rateHz`.
   ///
   /// - Parameter isNullRefused: whether a number that is null is an error; otherwise it counts as missing
-  /// - Throws: `RequestKey.Unknown` for a key that is neither one of these nor among `others`
+  /// - Throws: `RequestKey.Unknown` for a key that is neither one of these nor among `others`, and
+  ///   `ViewRequest.Mistake` for a value of another type
   init(from decoder: any Decoder, besides others: [String], isNullRefused: Bool = false) throws {
     self.init()
     try RequestKey.require(ViewRequest.Values.names + others, in: decoder)
@@ -57,9 +60,16 @@ extension ViewRequest.Values {
       if isNullRefused { return values.contains(key) ? try values.decode(Double.self, forKey: key) : nil }
       return try values.decodeIfPresent(Double.self, forKey: key)
     }
-    for key in ViewRequest.Key.allCases where key != .parts { numbers[key] = try number(key.rawValue) }
-    numbers[.rateHz] = try RequestKey.either(numbers[.rateHz], number("rate"))
-    parts = try values.decodeIfPresent([String].self, forKey: RequestKey(stringValue: "parts"))
+    func number(_ key: ViewRequest.Key, named name: String) throws -> Double? {
+      do { return try number(name) } catch { throw ViewRequest.Mistake.outOfRange(key, key.range) }
+    }
+    for key in ViewRequest.Key.allCases where key != .parts { numbers[key] = try number(key, named: key.rawValue) }
+    numbers[.rateHz] = try RequestKey.either(numbers[.rateHz], number(.rateHz, named: "rate"))
+    do {
+      parts = try values.decodeIfPresent([String].self, forKey: RequestKey(stringValue: "parts"))
+    } catch {
+      throw ViewRequest.Mistake.parts(unknown: nil)
+    }
   }
 
   /// All keys. The other name of the rate follows `rateHz`.

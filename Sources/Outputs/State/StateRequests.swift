@@ -32,7 +32,7 @@ struct StateRequests {
       calibrate = try values.decodeIfPresent(String.self, forKey: .calibrate)
       device = try values.decodeIfPresent(String.self, forKey: .device)
       release = try values.decodeIfPresent(String.self, forKey: .release)
-      fence = try values.decodeIfPresent(FenceOrder.self, forKey: .fence)
+      fence = try FenceOrder.read(.fence, in: values)
       removeFence = try values.decodeIfPresent(String.self, forKey: .removeFence)
       fences = try values.decodeIfPresent(String.self, forKey: .fences)
       view = try ViewRequest(wanted)
@@ -75,12 +75,18 @@ struct StateRequests {
       return .refused("\(unknown)")
     } catch let mistake as ViewRequest.Mistake {
       return .refused("\(mistake)")
+    } catch let refusal as FenceRefusal {
+      return .refused("\(refusal)")
+    } catch let ambiguous as RequestKey.Ambiguous {
+      return .refused("\(ambiguous)")
     } catch {
       return .none
     }
-    guard request.calibrate.map({ CalibrationKind(rawValue: $0) != nil }) ?? true,
-      request.release.map({ $0 == "all" }) ?? true, request.fences.map({ $0 == "list" }) ?? true
-    else { return .none }
+    if let kind = request.calibrate, CalibrationKind(rawValue: kind) == nil {
+      return .refused("'calibrate' must be \(CalibrationKind.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    if let release = request.release, release != "all" { return .refused("'release' must be \"all\"") }
+    if let fences = request.fences, fences != "list" { return .refused("'fences' must be \"list\"") }
     return .request(request)
   }
 }
