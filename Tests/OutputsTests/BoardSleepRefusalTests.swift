@@ -171,6 +171,16 @@ struct BoardSleepRefusalTests {
   }
 
   @Test(arguments: [
+    (EBUSY, "systemd-inhibit --list"), (EACCES, "install polkitd"), (EPERM, "install polkitd"),
+    (EOPNOTSUPP, "set 'sleep.board'"), (ENOENT, "install dbus"), (EHOSTUNREACH, "systemctl status systemd-logind"),
+    (ENXIO, "systemctl status systemd-logind"),
+  ])
+  func `a refusal of logind, or its absence, names the next step`(_ error: Int32, _ nextStep: String) {
+    let refusal = ShutdownRefusal.from { _, _ in -error }
+    #expect(refusal?.nextStep?.hasPrefix(nextStep) == true && refusal?.isUnanswered == false)
+  }
+
+  @Test(arguments: [
     ("user", true), ("user-early", true), ("user-light", true), ("greeter", false), ("manager", false),
     ("background", false),
   ])

@@ -59,6 +59,10 @@ extension ShutdownRefusal {
       return ShutdownRefusal(reason: reason, nextStep: "set 'sleep.board' to the other value, or leave 'sleep' out")
     case ENOENT, ECONNREFUSED:
       return ShutdownRefusal(reason: "there is no system bus: \(reason)", nextStep: "install dbus and systemd-logind")
+    // The bus has no program of logind's name, and cannot start one.
+    case EHOSTUNREACH, ENXIO:
+      return ShutdownRefusal(
+        reason: "logind does not run: \(reason)", nextStep: "systemctl status systemd-logind shows why")
     case ETIMEDOUT, ECONNRESET: return ShutdownRefusal(reason: "logind did not answer: \(reason)", isUnanswered: true)
     default: return ShutdownRefusal(reason: reason)
     }
