@@ -28,6 +28,14 @@ struct RealTimeClockTests {
     #expect(failure.nextStep == "set the clock: sudo hwclock --systohc --rtc /dev/rtc0")
   }
 
+  @Test func `a clock that holds only alarms within a day says so, if the alarm is later`() {
+    let clock = RealTimeClock("/dev/rtc0", root: tree.root)
+    let late = clock.failure("set the alarm of", EINVAL, secondsAhead: 172_800)
+    #expect(late.nextStep?.hasPrefix("this clock may hold only alarms within a day") == true)
+    let near = clock.failure("set the alarm of", EINVAL, secondsAhead: 600)
+    #expect(near.nextStep?.contains("within a day") == false)
+  }
+
   @Test func `a file that is not a clock is an error that names the file`() throws {
     tree.add("/dev/rtc0", "not a clock")
     let clock = RealTimeClock("/dev/rtc0", root: tree.root)

@@ -34,6 +34,8 @@ public struct WakeClockError: Error, Equatable, CustomStringConvertible {
 /// Only one program can have the device file open, so it is opened for each access. The alarm remains set after the
 /// file is closed.
 public struct RealTimeClock: WakeClock {
+  private static let day: Int64 = 86_400
+
   private let path: String
   private let name: String
   private let machine: MachineFiles
@@ -92,7 +94,10 @@ public struct RealTimeClock: WakeClock {
       // An alarm that is off has a date too, which must be a valid one.
       let date = if let instant { instant } else { try date(of: file) + 1 }
       let result = clinux_rtc_set_alarm(file, date, instant != nil)
-      guard result >= 0 else { throw failure("set the alarm of", -result) }
+      guard result >= 0 else {
+        let now = try? self.date(of: file)
+        throw failure("set the alarm of", -result, secondsAhead: now.map { date - $0 })
+      }
     }
   }
 
@@ -111,7 +116,8 @@ public struct RealTimeClock: WakeClock {
     return try use(file)
   }
 
-  func failure(_ action: String, _ error: Int32) -> WakeClockError {
+  /// - Parameter secondsAhead: the time until the alarm that could not be set
+  func failure(_ action: String, _ error: Int32, secondsAhead: Int64? = nil) -> WakeClockError {
     let reason = "cannot \(action) \(path): \(String(cString: strerror(error)))"
     switch error {
     case EACCES, EPERM:
@@ -120,6 +126,10 @@ public struct RealTimeClock: WakeClock {
       return WakeClockError(
         "cannot \(action) \(path): its date is one that it cannot hold",
         nextStep: "set the clock: sudo hwclock --systohc --rtc \(path)")
+    case EINVAL where secondsAhead.map { $0 > RealTimeClock.day } ?? false:
+      // The clocks of some PCs store only the time of day of an alarm (rtc_cmos without a "day alarm").
+      return WakeClockError(
+        reason, nextStep: "this clock may hold only alarms within a day: let a fix be due each day ('every': 80000)")
     case ENOTTY, EINVAL:
       return WakeClockError(reason, nextStep: problem?.description ?? "this clock may have no alarm")
     default: return WakeClockError(reason)
