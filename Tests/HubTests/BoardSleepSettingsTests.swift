@@ -70,6 +70,25 @@ struct BoardSleepSettingsTests {
         == true)
   }
 
+  @Test func `check warns of requests and sensors that rely on a board that is awake`() throws {
+    let imu =
+      "imu: { driver: 'lsm6dsox', bus: '/dev/i2c-1', dataReady: { chip: 'c', line: 'ready' }, power: { switch: 'gpio', "
+      + "chip: 'c', line: 'imu' } }"
+    func warnings(_ way: String, _ request: String, _ devices: String) throws -> [String] {
+      let text =
+        "{ name: 'x', devices: { \(devices) }, requests: [{ name: 'log', \(request) }], "
+        + "sleep: { board: '\(way)' } }"
+      return BoardWarnings.sleep(of: try Board(json5: Array(text.utf8), file: "board"))
+    }
+    let steps = "the board is suspended only while all lines are low: set its 'wakeOnMotion' to false"
+    #expect(try warnings("suspend", "every: 600", imu).first?.hasSuffix(steps) == true)
+    #expect(try warnings("poweroff", "every: 600", imu).isEmpty)
+    #expect(try warnings("poweroff", "error: 25", imu).first?.contains("relies on the inertial sensor") == true)
+    let quick = try warnings("poweroff", "error: 25", "")
+    #expect(quick.first?.contains("a fix at least every 6 s") == true, "\(quick)")
+    #expect(try warnings("poweroff", "error: 5000", "").isEmpty)
+  }
+
   @Test func `check warns of a machine that cannot sleep`() throws {
     let tree = MachineTree()
     tree.add("/proc/device-tree/model", "Raspberry Pi 5 Model B\0")

@@ -183,6 +183,30 @@ struct StandingStillTests {
     await bench.end()
   }
 
+  @Test(arguments: [false, true])
+  func `a board that can sleep stays awake only for an interval that relies on its motion sensor`(_ relies: Bool)
+    async throws
+  {
+    let got = Recorder<Bench.Got>()
+    var schedule = Self.quarter
+    schedule.needsStillness = relies
+    let (bench, lease) = try Self.standing(
+      for: 48 * Self.hour,
+      imu: "dataReady: { chip: 'simulated', line: 'lsm6dsox-int1' }, "
+        + "power: { switch: 'gpio', chip: 'simulated', line: 'lsm6dsox-power', supplyVolts: 3.3 }", on: schedule, got)
+    let needs = relies ? ["log[7] relies on the motion sensor, which is not read while the board sleeps"] : []
+    #expect(bench.hub.waits { bench.hub.boardSituation.needs == needs }, "\(bench.hub.boardSituation)")
+    #expect(bench.hub.boardSituation.next != nil)
+    // The sensor's line is high while the sensor waits for motion.
+    #expect(bench.wire.simulated.powerLines.level("lsm6dsox-power"))
+    #expect(bench.hub.linesThatAreOn(ignoringResting: true).isEmpty)
+    let lines = bench.hub.linesThatAreOn(ignoringResting: false)
+    #expect(lines.count == 1 && lines[0].hasSuffix("for imu motion: set 'wakeOnMotion' of imu to false"), "\(lines)")
+    lease.cancel()
+    #expect(bench.hub.waits { bench.hub.linesThatAreOn(ignoringResting: false).isEmpty })
+    await bench.end()
+  }
+
   @Test func `a sensor that was reset does not count as still`() async throws {
     let got = Recorder<Bench.Got>()
     let (bench, lease) = try Self.standing(

@@ -123,16 +123,46 @@ public enum BoardWarnings {
         "sleep: request \(request.name) wants a fix every \(every.inSeconds.short) s, and the board cannot sleep for less "
           + "than \(shortest.inSeconds.short) s, so it never sleeps: raise 'every'")
     }
+    warnings += board.requests.compactMap { warning(about: $0, on: board, shortest) }
     if sleep.way == .suspend {
       for device in board.devices {
-        guard case .receiver = device, device.power.switch != .none else { continue }
-        guard device.power.choosesSleep || device.power.sleep.map({ $0 != .off }) == true else { continue }
+        guard let step = stepBeforeSuspension(of: device) else { continue }
         warnings.append(
           "sleep: \(device.id) may rest with its supply on, and the board is suspended only while all lines are low: "
-            + "set its 'power.sleep' to 'off'")
+            + step)
       }
     }
     return warnings
+  }
+
+  /// Warns of a request for a bounded error that keeps the board awake.
+  ///
+  /// - Parameter shortest: the shortest useful time between two fixes
+  private static func warning(about request: StandingRequest, on board: Board, _ shortest: Duration) -> String? {
+    guard let metres = request.request.errorMetres else { return nil }
+    if !Set([StatePart.attitude]).kinds(on: board).isEmpty {
+      return "sleep: request \(request.name) relies on the inertial sensor, which is not read while the board sleeps, "
+        + "so the board never sleeps: replace its 'error' by 'every'"
+    }
+    let longest = ErrorBound.longestInterval(metres: metres)
+    guard longest <= shortest else { return nil }
+    return "sleep: request \(request.name) wants a fix at least every \(longest.inSeconds.rounded().short) s, and the "
+      + "board cannot sleep for less than \(shortest.inSeconds.short) s, so it never sleeps: raise 'error', or replace it "
+      + "by 'every'"
+  }
+
+  /// The change that lets a device rest with its line low; `nil` if the line is low anyway, or if there is none.
+  private static func stepBeforeSuspension(of device: DeviceDescription) -> String? {
+    guard device.power.switch != .none else { return nil }
+    switch device {
+    case .receiver:
+      let staysOn = device.power.choosesSleep || device.power.sleep.map { $0 != .off } == true
+      return staysOn ? "set its 'power.sleep' to 'off'" : nil
+    case .imu(let imu):
+      let waits = imu.wakesOnMotion && imu.chip.wakeOnMotion != nil && imu.dataReady != nil
+      return waits ? "set its 'wakeOnMotion' to false" : nil
+    default: return nil
+    }
   }
 
   /// Warns of a machine that cannot sleep as the board file wants.

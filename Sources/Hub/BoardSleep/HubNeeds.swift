@@ -5,7 +5,7 @@ import Publishing
 extension Hub {
   /// The reasons why the board must stay awake at present, and the next fix. Reading this wakes nothing.
   public var boardSituation: BoardSleepPolicy.Situation {
-    let (isUnderWay, next) = fixPlanner.outlook(by: self)
+    let outlook = fixPlanner.outlook(by: self)
     let battery = board.battery?.monitor
     let restsForBattery = !self.battery.isDeciding
     var needs = (monitors + leavingMonitors).compactMap { monitor in
@@ -16,8 +16,11 @@ extension Hub {
       }
       return Hub.need(of: status, isWanted: monitor.isWanted(), isAlone: false)
     }
-    if isUnderWay, needs.isEmpty { needs.append("a fix waits for its time") }
-    return BoardSleepPolicy.Situation(needs: needs, next: next)
+    if let client = outlook.reliesOnMotion {
+      needs.append("\(client) relies on the motion sensor, which is not read while the board sleeps")
+    }
+    if outlook.isUnderWay, needs.isEmpty { needs.append("a fix waits for its time") }
+    return BoardSleepPolicy.Situation(needs: needs, next: outlook.next)
   }
 
   /// Why the machine must stay awake for a device; `nil` if it need not.
@@ -56,16 +59,24 @@ extension Hub {
 
   /// The power lines that are high, in words; empty if all are low.
   ///
-  /// - Parameter ignoringSleepers: whether to leave out lines that are high only because a receiver sleeps with its
-  ///   supply on
-  public func linesThatAreOn(ignoringSleepers: Bool) -> [String] {
+  /// - Parameter ignoringResting: whether to leave out lines that are high only because devices rest with their supply
+  ///   on: a receiver that sleeps, or an inertial sensor that waits for motion
+  public func linesThatAreOn(ignoringResting: Bool) -> [String] {
     machine.switchedRails.compactMap { rail in
       let supply = rail.supply.value
       guard supply.isOn else { return nil }
-      if ignoringSleepers, supply.users.isEmpty, supply.problem == nil, !supply.sleepers.isEmpty { return nil }
+      if let problem = supply.problem { return "\(rail.name) is on: it could not be switched off: \(problem)" }
+      let watching = monitors.map(\.id).filter { supply.users.contains(StillnessMonitor.railUser(of: $0)) }
+      let isForResting = supply.users.count == watching.count && !(supply.sleepers + watching).isEmpty
+      if ignoringResting, isForResting { return nil }
       let devices = (supply.users + supply.sleepers).joined(separator: ", ")
-      let reason = supply.problem.map { "it could not be switched off: \($0)" }
-      return "\(rail.name) is on" + (reason.map { ": \($0)" } ?? (devices.isEmpty ? "" : ", for \(devices)"))
+      var text = "\(rail.name) is on" + (devices.isEmpty ? "" : ", for \(devices)")
+      guard isForResting else { return text }
+      let steps =
+        watching.map { "set 'wakeOnMotion' of \($0) to false" }
+        + supply.sleepers.map { "set 'power.sleep' of \($0) to 'off'" }
+      text += ": " + steps.joined(separator: ", ")
+      return text
     }
   }
 

@@ -25,6 +25,9 @@ final class StillnessMonitor: Sendable {
   private let rail: PowerRail
   private let cuts: SupplyCuts
 
+  /// The name under which the monitor of a device requires the device's supply.
+  static func railUser(of id: String) -> String { "\(id) motion" }
+
   /// `nil` if the chip cannot wait for motion, or its line is not wired.
   ///
   /// - Parameters:
@@ -36,7 +39,7 @@ final class StillnessMonitor: Sendable {
   ) {
     guard let chip = WakeOnMotionChip(description, on: machine) else { return nil }
     let (power, clock, hint) = (description.power, machine.clock, machine.retryHint.signal(for: description.id))
-    let name = "\(description.id) motion"
+    let name = StillnessMonitor.railUser(of: description.id)
     let cuts = SupplyCuts()
     let source = LazyPublisher<Report, HardwareError>(
       name, timing: StillnessMonitor.timing(power.timing), clock: clock,

@@ -117,6 +117,14 @@ package struct ErrorBound: Sendable {
     return true
   }
 
+  /// The longest time from one fix to the next without a sensor for motion, because a person may carry the board away
+  /// at any moment.
+  static func longestInterval(metres: Double) -> Duration {
+    let growth = SigmaGrowth(
+      sigmaMetres: 0, metresPerSecond: 0, metresPerSecondSquared: usualAcceleration, mostMetresPerSecond: leastSpeed)
+    return .seconds(growth.seconds(until: metres / Confidence.radial, atMost: longest))
+  }
+
   /// The growth of the sigma after an estimate.
   package func growth(of estimate: Estimate) -> SigmaGrowth {
     switch estimate.carrier {

@@ -112,8 +112,18 @@ final class FixPlanner: Sendable {
     }
   }
 
-  /// Whether fixes are under way, and the first fix for which a sleeping machine would have to wake.
-  func outlook(by hub: Hub) -> (isUnderWay: Bool, next: BoardSleepPolicy.NextFix?) {
+  /// The facts that decide whether the machine may sleep.
+  struct Outlook {
+    /// Whether fixes are under way.
+    var isUnderWay: Bool
+    /// The first fix for which a sleeping machine would have to wake.
+    var next: BoardSleepPolicy.NextFix?
+    /// A client whose next fix is only this late because a motion sensor would report motion earlier; `nil` if there is
+    /// none.
+    var reliesOnMotion: String?
+  }
+
+  func outlook(by hub: Hub) -> Outlook {
     state.withLock { state in
       let plan = state.clients.plan
       let first = plan.firstWake(lead: FixLeadTime.leads(hub.leadTime(at: clock.now)))
@@ -122,7 +132,9 @@ final class FixPlanner: Sendable {
           BoardSleepPolicy.NextFix(wake: first.wake, due: first.due, holder: client.holders.label)
         }
       }
-      return (plan.isUnderWay, next)
+      let relying = state.clients.ids.first { plan.schedule(of: $0)?.needsStillness == true }
+      return Outlook(
+        isUnderWay: plan.isUnderWay, next: next, reliesOnMotion: relying.flatMap { state.clients[$0]?.holders.label })
     }
   }
 

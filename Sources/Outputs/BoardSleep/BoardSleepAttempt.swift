@@ -71,7 +71,7 @@ extension BoardSleepOutput {
       throw .refused(
         "it has simulated devices, and this machine must not sleep for them: use real devices, or leave 'sleep' out")
     }
-    let lines = host.hub.linesThatAreOn(ignoringSleepers: settings.way == .poweroff)
+    let lines = host.hub.linesThatAreOn(ignoringResting: settings.way == .poweroff)
     if let line = lines.first { throw .refused(line) }
     if settings.keepers.contains(.users) {
       let user: String?
@@ -191,7 +191,7 @@ extension BoardSleepOutput {
       throw .refused("the steps before its sleep took too long, and its alarm would come too soon")
     }
     look()
-    let lines = host.hub.linesThatAreOn(ignoringSleepers: settings.way == .poweroff)
+    let lines = host.hub.linesThatAreOn(ignoringResting: settings.way == .poweroff)
     if let line = lines.first { throw .refused(line) }
     if host.isEnding { throw .abandoned }
     let isPlanned = state.withLock { state in
