@@ -98,6 +98,25 @@ struct AddedFencesTests {
     await second.hub.isOff()
   }
 
+  @Test func `a fence that would be refused in any case wakes no receiver for the board's position`() async throws {
+    let text = HubProcess.simulatedBoard("fences: { yard: { circle: [54.4, 10.2, 100] } }")
+    let board = try Board(json5: Array(text.utf8), file: "test")
+    let hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))
+    let host = HubHost(hub, version: "test")
+    host.fences.follow(hub, memory: nil) { _ in }
+    for number in 0..<FenceList.limit { _ = try host.fences.add(Self.fence("f\(number)")) }
+    for (name, reason) in [("yard", FenceRefusal.ofBoardFile(name: "yard")), ("more", .full(limit: FenceList.limit))] {
+      let order = try FenceOrder.read(Array("{\"name\": \"\(name)\", \"radiusMetres\": 100}".utf8))
+      let refusals = Recorder<FenceRefusal>()
+      // The answer comes at once, and there is no search for the position.
+      let search = host.add(order, as: "test") { _, refusal in if let refusal { refusals.append(refusal) } }
+      #expect(search == nil && refusals.values == [reason])
+    }
+    host.fences.end()
+    host.shutDown()
+    await hub.isOff()
+  }
+
   @Test func `adding a fence around the board's position wakes the receiver for a fix`() async throws {
     let board = try Board(json5: Array(HubProcess.simulatedBoard("").utf8), file: "test")
     let hub = Hub(board: board, hardware: SimulatedHardware(world: World(start: MonotonicClock().now)))

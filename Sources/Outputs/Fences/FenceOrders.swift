@@ -28,8 +28,8 @@ extension HubHost {
       guard try order.isHere() else {
         return add(order.fence(about: Coordinate(latitudeDegrees: 0, longitudeDegrees: 0)), answer)
       }
-      // An invalid request must wake no receiver.
-      _ = try order.fence(about: Coordinate(latitudeDegrees: 0, longitudeDegrees: 0)).settings()
+      // A request that will be refused must wake no receiver.
+      try fences.requirePossible(order.fence(about: Coordinate(latitudeDegrees: 0, longitudeDegrees: 0)))
       if lackOfFixes != nil { throw .noReceiver }
     } catch {
       answer(nil, error)

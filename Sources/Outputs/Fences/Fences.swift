@@ -74,6 +74,14 @@ public final class Fences: Sendable {
     return try change { (list) throws(FenceRefusal) in try list.add(fence) }
   }
 
+  /// Checks whether a fence could be added at present, and adds none.
+  ///
+  /// - Throws: why not
+  func requirePossible(_ fence: AddedFence) throws(FenceRefusal) {
+    var list = state.withLock { $0.list }
+    try list.add(fence)
+  }
+
   /// Removes an added fence.
   ///
   /// - Returns: whether it stays removed after a restart of the hub
