@@ -32,6 +32,13 @@ struct AddedFencesTests {
     try list.remove("yard")
     list.ofBoard = []
     #expect(list.all.map(\.name) == ["anchor"])
+    // A restart of the hub does not lose a fence that the board file hides.
+    var restored = FenceList()
+    restored.ofBoard = [try Self.fence("anchor", radius: 10).settings()]
+    restored.restore([Self.fence("anchor"), Self.fence("no name")])
+    #expect(restored.addedNames.isEmpty && restored.all.count == 1)
+    restored.ofBoard = []
+    #expect(restored.all.map(\.name) == ["anchor"])
   }
 
   @Test func `the number of added fences is limited`() throws {

@@ -167,15 +167,20 @@ struct FenceList: Sendable {
 
   private func isOfBoard(_ name: String) -> Bool { ofBoard.contains { $0.name == name } }
 
-  /// Restores the fences of an earlier run, and leaves out invalid ones.
+  /// Restores the fences of an earlier run, and leaves out invalid ones. A fence that the board file hides at present
+  /// is restored too, as it comes back when the board file no longer has its name.
   mutating func restore(_ fences: [AddedFence]) {
-    for fence in fences { try? add(fence) }
+    for fence in fences { try? put(fence) }
   }
 
   /// Adds a fence, or moves one that was added under this name.
   mutating func add(_ fence: AddedFence) throws(FenceRefusal) {
-    let settings = try fence.settings()
     if isOfBoard(fence.name) { throw .ofBoardFile(name: fence.name) }
+    try put(fence)
+  }
+
+  private mutating func put(_ fence: AddedFence) throws(FenceRefusal) {
+    let settings = try fence.settings()
     if let index = added.firstIndex(where: { $0.fence.name == fence.name }) {
       added[index] = (fence, settings)
       return
