@@ -43,6 +43,21 @@ struct RequestedFixesTests {
     await bench.end()
   }
 
+  @Test func `a fix that keeps the error within a bound is delivered while it is new`() async throws {
+    let bench = try Bench(lingerSeconds: 0)
+    let got = Recorder<Bench.Got>()
+    let lease = bench.hub.fixes(errorMetres: 2000, within: .seconds(45)).subscribe(
+      as: .client("track[7]"), receiveValue: { [clock = bench.clock] in got.append(Bench.Got(fix: $0, at: clock.now)) })
+    bench.settle()
+    // Few starts are known at first, so the receiver is woken much earlier than its starts take.
+    bench.pass(1500)
+    #expect(got.values.count >= 3 && got.values.allSatisfy { $0.fix.isMet && !$0.fix.isReckoned }, "\(got.values)")
+    let ages = got.values.map { $0.at.seconds(since: $0.fix.state.position?.at ?? .zero) }
+    #expect(ages.allSatisfy { $0 <= 1 }, "\(ages) s")
+    lease.cancel()
+    await bench.end()
+  }
+
   @Test func `a fix that may have some age is the last known one, and wakes nothing while there is one`()
     async throws
   {

@@ -264,6 +264,40 @@ struct SchedulePlanTests {
     #expect(receive(3, 9) == [.settled(1), .keep(1)] && plan.awake.isEmpty)
   }
 
+  @Test func `a fix that comes early waits until it is due, unless its client takes it early`() {
+    func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
+    let lead: SchedulePlan.Lead = { _, _ in .seconds(10) }
+    for isEarly in [false, true] {
+      var schedule = SchedulePlanTests.minute
+      schedule.takesEarlyFix = isEarly
+      var plan = SchedulePlan()
+      plan.add(1, schedule, at: at(0))
+      #expect(plan.advance(to: at(0), lead: lead) == [])
+      for second in [1.0, 2] {
+        _ = plan.receive(fix: at(second), radiusMetres: 5, isHeldByOthers: false, at: at(second))
+      }
+      #expect(plan.advance(to: at(2), lead: lead) == [.deliver(1, due: at(0), isMet: true)])
+      // The clock began 1000 s earlier, so the next fix is due at 20, and the receiver is woken at 10.
+      #expect(plan.advance(to: at(10), lead: lead) == [] && plan.awake == [1])
+      for second in [12.0, 13] {
+        _ = plan.receive(fix: at(second), radiusMetres: 5, isHeldByOthers: false, at: at(second))
+      }
+      let delivery = SchedulePlan.Effect.deliver(1, due: at(20), isMet: true)
+      #expect(plan.advance(to: at(13), lead: lead) == (isEarly ? [delivery] : []))
+      guard isEarly else {
+        #expect(plan.advance(to: at(20), lead: lead) == [delivery] && plan.due(of: 1) == at(80))
+        continue
+      }
+      #expect(plan.due(of: 1) == at(80))
+      // The receiver rests until then, even if the next fix is due soon.
+      schedule.every = .seconds(5)
+      plan.change(1, to: schedule, at: at(13))
+      #expect(plan.due(of: 1) == at(18) && plan.nextInstant(lead: lead) == at(20))
+      #expect(plan.advance(to: at(19), lead: lead) == [] && plan.awake.isEmpty)
+      #expect(plan.advance(to: at(20), lead: lead) == [] && plan.awake == [1])
+    }
+  }
+
   @Test func `a client on a still board gets the last fix again without a wake, until it is too old`() {
     func at(_ seconds: Double) -> MonotonicInstant { SchedulePlanTests.at(seconds) }
     let lead: SchedulePlan.Lead = { _, _ in .seconds(5) }

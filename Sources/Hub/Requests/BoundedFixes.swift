@@ -116,26 +116,29 @@ private final class BoundedFixes: Sendable {
     }
   }
 
-  /// Checks a state, which comes from a fix or from dead reckoning.
+  /// Checks a state between two deliveries of fixes. It comes from dead reckoning, or is fused while a receiver is
+  /// awake and for a moment afterwards.
   private func look(at present: FusedState) {
-    guard present.mode == .deadReckoning, state.withLock({ isDue($0, present.at) }),
+    let isReckoned = present.mode == .deadReckoning
+    guard isReckoned || present.mode == .fused, state.withLock({ isDue($0, present.at) }),
       let estimate = ErrorBound.Estimate(present, isStill: false)
     else { return }
     let (now, leadTime) = (clock.now, hub.leadTime(at: clock.now))
-    let (reckoned, mustDeliver) = state.withLock { state -> (RequestedFix?, Bool) in
+    let (position, mustDeliver) = state.withLock { state -> (RequestedFix?, Bool) in
       guard !state.isOver, isDue(state, present.at), let dueAt = state.bound.dueAt else { return (nil, false) }
       state.lookedAt = present.at
       let lead = min(leadTime.lead(state.bound.schedule, dueAt), state.bound.within)
-      let isChanged = state.bound.review(estimate, lead: lead, at: now)
+      // Only dead reckoning shows how fast the position becomes less certain.
+      let isChanged = isReckoned && state.bound.review(estimate, lead: lead, at: now)
       let mustDeliver = isChanged && schedule.stage(state.bound.schedule)
       guard state.filter.takes(present.position?.value) else { return (nil, mustDeliver) }
       let fix = RequestedFix(
         state: present, schedule: state.bound.schedule, due: now,
-        isMet: (present.radiusMetres ?? .infinity) <= state.bound.metres, isReckoned: true)
+        isMet: (present.radiusMetres ?? .infinity) <= state.bound.metres, isReckoned: isReckoned)
       return (fix, mustDeliver)
     }
     if mustDeliver { schedule.deliver() }
-    if let reckoned { run.send(reckoned) }
+    if let position { run.send(position) }
   }
 
   private func isDue(_ state: State, _ at: MonotonicInstant) -> Bool {

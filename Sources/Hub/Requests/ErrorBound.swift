@@ -85,6 +85,7 @@ package struct ErrorBound: Sendable {
     var schedule = Schedule(
       every: interval, accuracyMetres: min(max(radius, limits.lowerBound), limits.upperBound), within: within)
     schedule.needsStillness = isStill
+    schedule.takesEarlyFix = true
     return schedule
   }
 

@@ -21,6 +21,9 @@ public struct Schedule: Equatable, Sendable {
   /// Whether the interval is only valid while the board does not move. Once motion is possible, the next fix is due at
   /// once.
   var needsStillness = false
+  /// Whether a good fix is delivered at once, even if it is due later. The client must know the present position, so it
+  /// has no use for a fix that waits.
+  var takesEarlyFix = false
   /// Whether a fix may be later or less accurate if energy is short. The requests of fences are not degraded, because
   /// fences raise alarms.
   var isDegradable = true

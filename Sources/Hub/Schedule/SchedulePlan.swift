@@ -7,7 +7,7 @@ import MonotonicTime
 /// Clients with the same interval, or a multiple of it, are therefore due at the same time and share a wake.
 ///
 /// A device is woken before a fix is due, also for clients that are due slightly later. An early good fix releases the
-/// device, and is held until it is due. If other clients keep the device awake, a fresher fix replaces it. A client
+/// device, and is held until it is due, unless the client takes it early. If other clients keep the device awake, a fresher fix replaces it. A client
 /// whose fix is due somewhat later is included as well, which saves a start, and gets its fix early.
 ///
 /// While the board does not move, no device is woken, and the last fix is repeated. A client that accepts a known fix
@@ -47,6 +47,11 @@ package struct SchedulePlan: Sendable {
     var isGood = false
     /// Whether the client is awake only because other clients are. Its fix must not become old before it is due.
     var comesAlong = false
+
+    /// The due time of a fix that was delivered early. The device rests until then at least. Otherwise a client with
+    /// short intervals would keep a device on whose starts are assumed to be long, and their length would never be
+    /// learned.
+    var restsUntil: MonotonicInstant?
 
     /// The time until which the client's last fix is as good as a new one.
     var standsUntil: MonotonicInstant?
@@ -175,7 +180,7 @@ package struct SchedulePlan: Sendable {
   mutating func move(_ id: ID, at now: MonotonicInstant) {
     guard let index = index(of: id), members[index].stands else { return }
     members[index].due = min(now, members[index].due)
-    members[index].standsUntil = nil
+    (members[index].standsUntil, members[index].restsUntil) = (nil, nil)
   }
 
   /// Makes due times earlier by the duration of a suspension. A fix that became due during the suspension is due now,
@@ -186,7 +191,7 @@ package struct SchedulePlan: Sendable {
     for index in members.indices {
       members[index].due.moveBack(by: slept)
       members[index].due = max(now, members[index].due)
-      (members[index].phase, members[index].standsUntil) = (.asleep, nil)
+      (members[index].phase, members[index].standsUntil, members[index].restsUntil) = (.asleep, nil, nil)
     }
   }
 
@@ -234,6 +239,7 @@ package struct SchedulePlan: Sendable {
       }
       if case .holding(let isMet) = members[index].phase, members[index].due <= now || comesEarly(index, isMet) {
         effects.append(.deliver(members[index].id, due: members[index].due, isMet: isMet))
+        members[index].restsUntil = members[index].comesAlong ? nil : members[index].due
         members[index].phase = .asleep
         members[index].due = nextDue(of: members[index], at: now)
       }
@@ -243,7 +249,9 @@ package struct SchedulePlan: Sendable {
       members[index].due = nextDue(of: members[index], at: now)
     }
     for index in members.indices where members[index].phase == .asleep && !members[index].stands {
-      if members[index].schedule.needsStillness { members[index].due = min(now, members[index].due) }
+      if members[index].schedule.needsStillness {
+        (members[index].due, members[index].restsUntil) = (min(now, members[index].due), nil)
+      }
       if wakeTime(of: members[index], lead) <= now { wake(index, at: now) }
     }
     // Clients that are due shortly after another one share its wake.
@@ -258,7 +266,9 @@ package struct SchedulePlan: Sendable {
     return effects
   }
 
-  private func comesEarly(_ index: Int, _ isMet: Bool) -> Bool { members[index].comesAlong && isMet }
+  private func comesEarly(_ index: Int, _ isMet: Bool) -> Bool {
+    isMet && (members[index].comesAlong || members[index].schedule.takesEarlyFix)
+  }
 
   /// The time at which `advance` must be called next; `nil` without clients.
   func nextInstant(lead: Lead) -> MonotonicInstant? {
@@ -303,7 +313,8 @@ package struct SchedulePlan: Sendable {
   }
 
   private func wakeTime(of member: Member, _ lead: Lead) -> MonotonicInstant {
-    wakeTime(due: member.due, member.schedule, lead)
+    let wake = wakeTime(due: member.due, member.schedule, lead)
+    return member.restsUntil.map { max($0, wake) } ?? wake
   }
 
   /// The wake time, but no earlier than the fix's time limit allows.
