@@ -13,7 +13,7 @@ public final class NetworkPort: SerialPort {
     var addresses: [SocketAddress]
     var isConnected = false
     var sentences = GPSDSentences()
-    /// The number of bytes of gpsd's reports so far.
+    /// The number of bytes of gpsd's reports that have arrived.
     var leftOutCount = 0
   }
 

@@ -7,8 +7,9 @@ import MonotonicTime
 /// Clients with the same interval, or a multiple of it, are therefore due at the same time and share a wake.
 ///
 /// A device is woken before a fix is due, also for clients that are due slightly later. An early good fix releases the
-/// device, and is held until it is due, unless the client takes it early. If other clients keep the device awake, a fresher fix replaces it. A client
-/// whose fix is due somewhat later is included as well, which saves a start, and gets its fix early.
+/// device, and is held until it is due, unless the client takes it early. If other clients keep the device awake, a
+/// fresher fix replaces it. A client whose fix is due somewhat later is included as well, which saves a start, and gets
+/// its fix early.
 ///
 /// While the board does not move, no device is woken, and the last fix is repeated. A client that accepts a known fix
 /// gets it if it is fresh enough.
