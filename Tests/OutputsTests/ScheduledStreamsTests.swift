@@ -44,7 +44,7 @@ import Testing
       (#"{"every": 60, "rateHz": 5}"#, "cannot be combined with 'rateHz'"), (#"{"accuracy": 10}"#, "needs 'every'"),
       (#"{"every": 0.5}"#, "'every' must be"), (#"{"every": 60, "within": 0}"#, "'within' must be"),
       (#"{"every": 60, "parts": ["position"]}"#, "cannot be combined with 'parts'"),
-      (#"{"every": "often"}"#, "for regular fixes"),
+      (#"{"every": "often"}"#, "'every' must be"), (#"{"every": 60, }, "#, "for regular fixes"),
     ] {
       let other = ask(hub, wrong)
       #expect(other.receives("\"class\":\"ERROR\"") && other.receives(reason), "\(other.text)")
