@@ -144,12 +144,14 @@ class Pi(Machine):
     def arguments(self):
         words, ports = self.firmware()
         return [
-            f"{self.emulator}/qemu", "-M", "raspi3b", "-m", self.memory, "-no-user-config", "-display", "none", "-no-reboot",
+            f"{self.emulator}/qemu", "-M", "raspi3b", "-m", "1G", "-no-user-config", "-display", "none", "-no-reboot",
             "-kernel", self.kernel, "-initrd", self.initrd, "-dtb", self.path("device-tree"),
             "-append", f"{words} net.ifnames=0 systemd.show_status=false"
             # The list excludes drivers of devices that QEMU lacks, which take long to load, and a driver that would take the network
             # interface from its proper driver.
-            " systemd.default_timeout_start_sec=600 module_blacklist=cdc_subset,vc4,cfg80211,snd_bcm2835,bcm2835_codec,bcm2835_isp",
+            " systemd.default_timeout_start_sec=600 module_blacklist=cdc_subset,vc4,cfg80211,snd_bcm2835,bcm2835_codec,bcm2835_isp"
+            # QEMU gives this machine 1 GiB and no less, so the kernel is told to use only a part of it.
+            + ("" if self.memory == "1G" else f" mem={self.memory}"),
             "-drive", f"file={self.path('card')},format=raw,if=sd,cache=unsafe",
             "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:22",
             "-device", "usb-hub,id=hub,port=1", "-device", "usb-net,netdev=net,mac=b8:27:eb:12:34:56,port=1.1",
