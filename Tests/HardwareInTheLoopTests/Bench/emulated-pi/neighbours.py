@@ -15,8 +15,8 @@ PACKAGES = ["modemmanager", "brltty"]
 RULES = "/etc/udev/rules.d/60-sensorhub.rules"
 HEARD = "/root/heard"
 # A receiver's USB identity that the rules name (u-blox), and ModemManager's own rules do not. All devices of this manufacturer are
-# modems to it, unless a rule says otherwise.
-RECEIVER = ("1546", "0502")
+# modems to it, unless a rule says otherwise. The kernel's driver of FTDI's cables, if it is loaded first, takes 0502 and 0503 as its own.
+RECEIVER = ("1546", "01a4")
 
 
 def prepare(machine):
