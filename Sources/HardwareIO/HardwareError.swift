@@ -56,7 +56,8 @@ extension HardwareError {
       switch self {
       case .name: return "check the board file's name for it"
       case .pluggedPort:
-        return "plug the receiver in (dmesg shows it), or correct 'port' in the board file: sensorhub probe "
+        return machine.stepAgainstBrltty
+          ?? "plug the receiver in (dmesg shows it), or correct 'port' in the board file: sensorhub probe "
           + "lists the existing ports"
       case .headerPort:
         let enabling =

@@ -47,6 +47,22 @@ public struct MachineFiles: Sendable {
 
   public var isRaspberryPi: Bool { words(of: "/proc/device-tree/model").starts(with: ["Raspberry", "Pi"]) }
 
+  /// The next step if brltty has opened a USB serial cable or has left one without its driver; `nil` otherwise. brltty
+  /// looks for Braille displays on common cables, whose ports then disappear.
+  public var stepAgainstBrltty: String? {
+    guard has("/bin/brltty") || has("/usr/bin/brltty") else { return nil }
+    let interfaces = "/sys/bus/usb/devices"
+    let isTaken = names(in: interfaces).contains { name in
+      // FF is the manufacturer's own class, which FTDI's, Silicon Labs' and WCH's cables have.
+      guard words(of: "\(interfaces)/\(name)/bInterfaceClass") == ["ff"] else { return false }
+      let driver = resolved("\(interfaces)/\(name)/driver")
+      return driver == nil || driver?.hasSuffix("/usbfs") == true
+    }
+    return isTaken
+      ? "brltty, which looks for Braille displays, has taken a USB cable from its driver: "
+        + "sudo systemctl disable --now brltty, and plug the receiver in again" : nil
+  }
+
   /// Whether raspi-config, the settings tool of Raspberry Pi OS, is installed.
   public var hasRaspiConfig: Bool { has("/usr/bin/raspi-config") }
 }

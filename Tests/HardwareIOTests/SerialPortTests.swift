@@ -166,6 +166,30 @@ struct SerialPortTests {
     #expect(step().hasPrefix("enable I2C: sudo raspi-config nonint do_i2c 0; "))
   }
 
+  @Test func `a missing port names brltty if that has taken a cable`() {
+    let tree = MachineTree()
+    func step() -> String { HardwareError.Missing(port: "/dev/ttyUSB0").nextStep(on: tree.files) }
+    func add(_ interface: String, class code: String, driver: String?) {
+      tree.add("/sys/devices/usb1/\(interface)/bInterfaceClass", "\(code)\n")
+      tree.link("/sys/bus/usb/devices/\(interface)", to: "../../../devices/usb1/\(interface)")
+      guard let driver else { return }
+      tree.add("/sys/bus/usb/drivers/\(driver)/module")
+      tree.link("/sys/devices/usb1/\(interface)/driver", to: "../../../bus/usb/drivers/\(driver)")
+    }
+    add("1-1.1:1.0", class: "09", driver: nil)
+    add("1-1.2:1.0", class: "ff", driver: "ftdi_sio")
+    add("1-1.4:1.0", class: "03", driver: "usbfs")
+    tree.add("/usr/bin/brltty")
+    #expect(step().hasPrefix("plug the receiver in (dmesg shows it)"))
+    add("1-1.3:1.0", class: "ff", driver: "usbfs")
+    let expected = "sudo systemctl disable --now brltty, and plug the receiver in again"
+    #expect(step().hasSuffix(expected))
+    unlink(tree.root + "/sys/devices/usb1/1-1.3:1.0/driver")
+    #expect(step().hasSuffix(expected))
+    unlink(tree.root + "/usr/bin/brltty")
+    #expect(!step().contains("brltty"))
+  }
+
   private func read(_ port: LinuxSerialPort) throws(HardwareError) -> String {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 1)
     defer { buffer.deallocate() }

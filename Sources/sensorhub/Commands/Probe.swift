@@ -52,6 +52,9 @@ struct Probe: ParsableCommand {
         "no serial ports: plug the receiver in, or enable the UART (sudo raspi-config nonint do_serial_hw 0)"
       )
     }
+    if everything, let step = MachineFiles().stepAgainstBrltty {
+      Terminal.standardOutput("a USB cable has no port; next: \(step)")
+    }
     if buses.isEmpty, everything {
       Terminal.standardOutput(
         "no I2C buses: enable I2C (sudo raspi-config nonint do_i2c 0, or dtparam=i2c_arm=on in config.txt)")
