@@ -43,7 +43,8 @@ final class Broker {
   func start() {
     let program = Program(["-c", folder + "/mosquitto.conf"], path: "/usr/sbin/mosquitto")
     self.program = program
-    _ = program.logs("running")
+    let isRunning = program.logs("running")
+    precondition(isRunning, "the broker does not start: \(program.standardError)")
   }
 
   func stop() {

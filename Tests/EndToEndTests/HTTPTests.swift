@@ -66,8 +66,8 @@ import Testing
     #expect(drops)
     #expect(hub.devicesNow["imu"].holders.count == 100)
     // A client that reads gets every state, so from now on all of these clients get the same states. If other processes
-    // delay a client, the comparison is repeated with later states. Comparing takes processor time, so each set of
-    // states is compared only once, and only for clients that are not complete yet.
+    // delay a client, the comparison is repeated with later states, for the clients that have not been complete yet.
+    var others = clients
     let comesToAll = eventually(within: .seconds(240)) {
       for client in clients { client.forget() }
       // Some of these lines list satellites, and the first may be incomplete.
@@ -79,7 +79,6 @@ import Testing
       guard eventually({ clients[0].lineCount > seen + 150 }) else { return false }
       let states = clients[0].states.filter { $0 > before }.prefix(20)
       guard states.count == 20 else { return false }
-      var others = clients
       return eventually(within: .seconds(20)) {
         others.removeAll { Set($0.states).isSuperset(of: states) }
         return others.isEmpty

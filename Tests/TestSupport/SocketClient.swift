@@ -152,15 +152,22 @@ public final class SocketClient: Sendable {
     return address
   }
 
+  /// Whether a program has this port of IPv4. A program that is too busy to accept further clients has it too.
   public static func isListening(_ port: UInt16) -> Bool {
     let descriptor = makeSocket(AF_INET)
     defer { close(descriptor) }
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     var address = loopback(port)
-    return withUnsafePointer(to: &address) { pointer in
+    _ = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
+    var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    // The kernel answers at once if no program has the port, and does not answer while the program's queue is full.
+    guard poll(&wait, 1, 1000) > 0 else { return true }
+    var (error, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+    return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0
   }
 
   /// An unused port, returned only once. It is outside the range that the kernel gives to clients, because the other
