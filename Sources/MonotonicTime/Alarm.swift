@@ -1,7 +1,7 @@
 import Guarding
 
 /// A timer with at most one pending action. Setting it replaces the pending action; after `end()` it ignores further
-/// settings.
+/// settings. Keep it: the action of a released alarm does not begin.
 ///
 /// ```swift
 /// let alarm = Alarm(clock: clock)
@@ -48,9 +48,9 @@ public final class Alarm: Sendable {
     overtaken?.cancel()
     guard let setting, let deadline = deadline() else { return }
     // The clock may take the action out of its queue just before the alarm is set again or cancelled, so the action
-    // checks as it begins.
-    let scheduled = clock.schedule(at: deadline) { [self] in
-      if state.withLock({ !$0.isOver && $0.setting == setting }) { action() }
+    // checks as it begins. The clock does not keep the alarm, which keeps the clock.
+    let scheduled = clock.schedule(at: deadline) { [weak self] in
+      if self?.state.withLock({ !$0.isOver && $0.setting == setting }) == true { action() }
     }
     let isTooLate = state.withLock { state in
       if state.isOver || state.setting != setting { return true }

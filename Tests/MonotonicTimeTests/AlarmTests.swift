@@ -108,4 +108,20 @@ struct AlarmTests {
     clock.advance(by: .seconds(1))
     #expect(done.values.isEmpty)
   }
+
+  @Test func `a released alarm does nothing, and keeps neither its clock nor what its action needs`() {
+    var clock: ManualClock? = ManualClock()
+    weak let released = clock
+    weak var needed: Recorder<String>?
+    do {
+      let recorder = Recorder<String>()
+      needed = recorder
+      let alarm = Alarm(clock: clock!)
+      alarm.set(at: clock!.now + .seconds(1)) { recorder.append("too late") }
+    }
+    clock?.advance(by: .milliseconds(500))
+    #expect(needed?.values == [])
+    clock = nil
+    #expect(released == nil && needed == nil)
+  }
 }

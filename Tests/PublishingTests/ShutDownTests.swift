@@ -139,6 +139,8 @@ struct ShutDownTests {
     #expect(await listener.events.first(2) == [.subscription, .finished])
     #expect(publisher.activity.value.phase == .idle && publisher.activity.value.isOver)
     subscription.cancel()
+    // The context keeps the publisher, which keeps the recorder.
+    contexts.removeAll()
   }
 
   @Test func `a shutdown after a failure finishes no subscriber twice`() async {
