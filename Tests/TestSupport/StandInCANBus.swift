@@ -12,7 +12,7 @@ import HardwareIO
 public final class StandInCANBus: Sendable {
   /// All frames that were sent, in order.
   public let frames = Recorder<CANFrame>()
-  private let members = Guarded<[Member]>([])
+  private let members = Guarded<[Membership]>([])
   private let stalled = Guarded(false)
 
   public init() {}
@@ -25,7 +25,10 @@ public final class StandInCANBus: Sendable {
 
   public func join() -> Member {
     let member = Member(self)
-    members.withLock { $0.append(member) }
+    members.withLock { members in
+      members.removeAll { $0.member == nil }
+      members.append(Membership(member: member))
+    }
     return member
   }
 
@@ -35,15 +38,20 @@ public final class StandInCANBus: Sendable {
       defer { members = [] }
       return members
     }
-    for member in all { member.fail() }
+    for member in all { member.member?.fail() }
   }
 
   fileprivate func deliver(_ frame: CANFrame, from sender: Member) -> Bool {
     if isStalled { return false }
-    let others = members.withLock { $0.filter { $0 !== sender } }
+    let others = members.withLock { $0.compactMap(\.member).filter { $0 !== sender } }
     for member in others { member.take(frame) }
     frames.append(frame)
     return true
+  }
+
+  /// A member leaves the bus when it is released, as a socket does.
+  private struct Membership: Sendable {
+    weak var member: Member?
   }
 
   public final class Member: CANSocket {
