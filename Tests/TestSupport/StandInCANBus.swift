@@ -44,8 +44,9 @@ public final class StandInCANBus: Sendable {
   fileprivate func deliver(_ frame: CANFrame, from sender: Member) -> Bool {
     if isStalled { return false }
     let others = members.withLock { $0.compactMap(\.member).filter { $0 !== sender } }
-    for member in others { member.take(frame) }
+    // A member may answer at once, and its answer comes later on the bus.
     frames.append(frame)
+    for member in others { member.take(frame) }
     return true
   }
 

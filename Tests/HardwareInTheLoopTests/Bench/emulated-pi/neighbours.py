@@ -62,8 +62,9 @@ def cable_that_brltty_takes(bench):
     ports = machine.ssh("ls /dev/ttyUSB* 2>/dev/null", check=False).split()
     saw(PART, "ports of the cable after brltty has looked at it", ", ".join(ports) or "none", not ports)
     saw(PART, "what the hub advises", step or "nothing", "brltty" in step)
-    other = bench.hub.device("gps")["power"]
-    saw(PART, "the receiver at the header", other, other == "tracking")
+    other = bench.hub.device("gps")
+    told = "; ".join(condition["summary"] for condition in other.get("conditions", []))
+    saw(PART, "the receiver at the header", other["power"] + (f": {told}" if told else ""), other["power"] == "tracking")
     command = re.search(r"sudo (systemctl disable --now brltty)", step)
     machine.ssh(command.group(1) if command else "systemctl disable --now brltty", check=False)
     machine.unplug()
