@@ -111,9 +111,10 @@ struct AlarmTests {
 
   @Test func `a released alarm does nothing, and keeps neither its clock nor what its action needs`() {
     var clock: ManualClock? = ManualClock()
-    weak let released = clock
+    weak var released: ManualClock?
     weak var needed: Recorder<String>?
     do {
+      released = clock
       let recorder = Recorder<String>()
       needed = recorder
       let alarm = Alarm(clock: clock!)
