@@ -1,5 +1,6 @@
 import Glibc
 import TestSupport
+import Testing
 
 /// Debian's mosquitto on its own port, and its clients. Its retained messages outlive a restart.
 final class Broker {
@@ -43,8 +44,7 @@ final class Broker {
   func start() {
     let program = Program(["-c", folder + "/mosquitto.conf"], path: "/usr/sbin/mosquitto")
     self.program = program
-    let isRunning = program.logs("running")
-    precondition(isRunning, "the broker does not start: \(program.standardError)")
+    if !program.logs("running") { Issue.record("the broker does not start: \(program.standardError)") }
   }
 
   func stop() {
