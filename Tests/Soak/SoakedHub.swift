@@ -27,8 +27,11 @@ final class SoakedHub {
     notifications = DatagramSocket(folder + "/notify")
     ports = (SocketClient.freePort(), SocketClient.freePort(), SocketClient.freePort())
     symlink(terminal.path, folder + "/gps")
+    // By default the allocator keeps memory per thread. The history of the fusion is allocated by the thread whose
+    // client first needs the state, so the memory would still grow when it is another thread's turn for the first time.
     hub = HubProcess(
-      board: SoakedHub.board(folder, ports, 0), environment: ["NOTIFY_SOCKET=\(folder)/notify"], path: executable)
+      board: SoakedHub.board(folder, ports, 0),
+      environment: ["NOTIFY_SOCKET=\(folder)/notify", "MALLOC_ARENA_MAX=1"], path: executable)
     var clock = clockid_t()
     guard clock_getcpuclockid(hub.program.pid, &clock) == 0 else {
       throw Visitor.Failure(description: "\(executable) does not run: \(hub.program.standardError)")
@@ -58,13 +61,18 @@ final class SoakedHub {
 
   // MARK: Resources
 
-  var residentBytes: Int {
-    let file = open("/proc/\(pid)/statm", O_RDONLY | O_CLOEXEC)
+  /// The resident memory without the pages of files. The kernel maps a page of the executable when its code first
+  /// runs, and may drop it at any time.
+  func residentBytes() throws -> Int {
+    let file = open("/proc/\(pid)/status", O_RDONLY | O_CLOEXEC)
     defer { close(file) }
-    var bytes = [UInt8](repeating: 0, count: 256)
+    var bytes = [UInt8](repeating: 0, count: 4096)
     let count = read(file, &bytes, bytes.count)
-    let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-    return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * Int(getpagesize())
+    let lines = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: "\n")
+    guard let line = lines.first(where: { $0.hasPrefix("RssAnon:") }),
+      let kilobytes = line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Int($0) })
+    else { throw Visitor.Failure(description: "no RssAnon in /proc/\(pid)/status: \(death ?? "the hub still runs")") }
+    return kilobytes * 1024
   }
 
   /// The CPU time of all threads, including those that have ended.
