@@ -37,7 +37,7 @@ extension HardwareError {
   public enum Missing: Equatable, Sendable {
     case name
     /// A port that appears when a cable is plugged in.
-    case pluggedPort
+    case pluggedPort(String)
     /// A port that is built into the board.
     case headerPort
     /// A receiver with a driver in the kernel.
@@ -48,17 +48,18 @@ extension HardwareError {
 
     public init(port path: String) {
       let isPlugged = ["/dev/ttyUSB", "/dev/ttyACM", "/dev/serial/", "/dev/sensorhub/"].contains(where: path.hasPrefix)
-      self = GNSSDevice.isMeant(by: path) ? .kernelReceiver : isPlugged ? .pluggedPort : .headerPort
+      self = GNSSDevice.isMeant(by: path) ? .kernelReceiver : isPlugged ? .pluggedPort(path) : .headerPort
     }
 
     func nextStep(on machine: MachineFiles) -> String {
       let isPi = machine.hasRaspiConfig
       switch self {
       case .name: return "check the board file's name for it"
-      case .pluggedPort:
-        return machine.stepAgainstBrltty
-          ?? "plug the receiver in (dmesg shows it), or correct 'port' in the board file: sensorhub probe "
-          + "lists the existing ports"
+      case .pluggedPort(let port):
+        let plugging =
+          "plug the receiver in (dmesg shows it), or correct 'port' in the board file: sensorhub probe lists the "
+          + "existing ports"
+        return machine.stepAgainstBrltty(port: port).map { "\(plugging); if it is plugged in, \($0)" } ?? plugging
       case .headerPort:
         let enabling =
           isPi

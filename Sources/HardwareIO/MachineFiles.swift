@@ -47,20 +47,44 @@ public struct MachineFiles: Sendable {
 
   public var isRaspberryPi: Bool { words(of: "/proc/device-tree/model").starts(with: ["Raspberry", "Pi"]) }
 
-  /// The next step if brltty has opened a USB serial cable or has left one without its driver; `nil` otherwise. brltty
-  /// looks for Braille displays on common cables, whose ports then disappear.
-  public var stepAgainstBrltty: String? {
+  /// The next step if brltty may have taken a USB cable from its driver; `nil` otherwise. brltty looks for Braille
+  /// displays on common cables, whose ports then disappear.
+  ///
+  /// - Parameter port: the missing port. If its name says where the cable is plugged in or which cable it is, other
+  ///   cables do not count.
+  public func stepAgainstBrltty(port: String? = nil) -> String? {
     guard has("/bin/brltty") || has("/usr/bin/brltty") else { return nil }
     let interfaces = "/sys/bus/usb/devices"
     let isTaken = names(in: interfaces).contains { name in
-      // FF is the manufacturer's own class, which FTDI's, Silicon Labs' and WCH's cables have.
-      guard words(of: "\(interfaces)/\(name)/bInterfaceClass") == ["ff"] else { return false }
+      // FF is the manufacturer's own class, which FTDI's, Silicon Labs' and WCH's cables have. 02 is that of modems,
+      // which receivers with USB have.
+      guard let code = words(of: "\(interfaces)/\(name)/bInterfaceClass").first, ["ff", "02"].contains(code) else {
+        return false
+      }
       let driver = resolved("\(interfaces)/\(name)/driver")
-      return driver == nil || driver?.hasSuffix("/usbfs") == true
+      guard driver == nil || driver?.hasSuffix("/usbfs") == true else { return false }
+      return port.map { leads(from: $0, to: name) } ?? true
     }
     return isTaken
-      ? "brltty, which looks for Braille displays, has taken a USB cable from its driver: "
+      ? "brltty, which looks for Braille displays, may have taken the cable. Unless such a display is in use: "
         + "sudo systemctl disable --now brltty, and plug the receiver in again" : nil
+  }
+
+  /// Whether the name of a serial port may mean a USB interface such as `1-1.3:1.0`. A name in `by-path` ends with the
+  /// interface's own, without the bus: `usb-0:1.3:1.0-port0`. A name in `by-id` contains the serial number of the
+  /// device, if it has one: `usb-FTDI_FT232R_USB_UART_A10K4YKD-if00-port0`.
+  private func leads(from port: String, to interface: String) -> Bool {
+    if port.hasPrefix("/dev/serial/by-path/") {
+      let place = interface.drop { $0 != "-" }.dropFirst()
+      let words = port.split(separator: "-").map { $0.split(separator: ":").dropFirst().joined(separator: ":") }
+      return words.contains(String(place))
+    }
+    if port.hasPrefix("/dev/serial/by-id/") {
+      let device = interface.prefix { $0 != ":" }
+      let number = words(of: "/sys/bus/usb/devices/\(device)/serial").joined(separator: "_")
+      return number.isEmpty || port.contains("_\(number)-if")
+    }
+    return true
   }
 
   /// Whether raspi-config, the settings tool of Raspberry Pi OS, is installed.

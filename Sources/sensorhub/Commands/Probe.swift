@@ -52,8 +52,8 @@ struct Probe: ParsableCommand {
         "no serial ports: plug the receiver in, or enable the UART (sudo raspi-config nonint do_serial_hw 0)"
       )
     }
-    if everything, let step = MachineFiles().stepAgainstBrltty {
-      Terminal.standardOutput("a USB cable has no port; next: \(step)")
+    if everything, let step = MachineFiles().stepAgainstBrltty() {
+      Terminal.standardOutput("a USB cable has no port: \(step)")
     }
     if buses.isEmpty, everything {
       Terminal.standardOutput(
