@@ -5,9 +5,11 @@ import Testing
 
 /// Properties that the dashboard has in every state.
 extension Browser {
+  /// Shows the page in a colour scheme, without transitions: a colour halfway between two schemes has little contrast.
   func prefer(scheme: String) throws {
-    try developerTool(
-      "Emulation.setEmulatedMedia", #"{"features": [{"name": "prefers-color-scheme", "value": "\#(scheme)"}]}"#)
+    let features = ["prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"]
+    let list = features.map { #"{"name": "\#($0)", "value": "\#($1)"}"# }.joined(separator: ", ")
+    try developerTool("Emulation.setEmulatedMedia", #"{"features": [\#(list)]}"#)
   }
 
   /// The page must not need scrolling, because a screen on a wall cannot be scrolled, and people do not scroll a phone
@@ -57,7 +59,12 @@ extension Browser {
   func expectAccessible() throws {
     let axe = try #require(TestTools.path("axe.min.js"), "run .ci/test-tools")
     try run(String(decoding: try Data(contentsOf: .init(filePath: axe)), as: UTF8.self))
-    #expect(try awaitedText("axe.run().then((r) => r.violations.map((v) => `${v.impact} ${v.id}`).join())") == "")
+    let violations = try awaitedText(
+      """
+      axe.run().then((r) => r.violations.map((v) =>
+        `${v.impact} ${v.id}: ${v.nodes.map((n) => `${n.html} ${n.failureSummary}`).join()}`).join())
+      """)
+    #expect(violations == "")
   }
 
   /// Saves a picture if the environment names a folder for pictures.
