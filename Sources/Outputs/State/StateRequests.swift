@@ -43,6 +43,8 @@ struct StateRequests {
   static let maximumLength = 4096
 
   private var pending: [UInt8] = []
+  /// Whether the rest of a line that is too long still arrives.
+  private var isSkipping = false
 
   /// The result of reading a line.
   enum Line {
@@ -58,13 +60,23 @@ struct StateRequests {
 
   /// Adds the next bytes.
   ///
-  /// - Returns: the requests of the lines that they complete
+  /// - Returns: the requests of the lines that they complete. A line that is too long is refused once, as soon as its
+  ///   length is known
   mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Line] {
     pending += bytes
-    var lines = pending.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    pending = Array(lines.removeLast())
-    if pending.count > StateRequests.maximumLength { pending = [] }
-    return lines.filter { !$0.isEmpty }.map(StateRequests.request)
+    let parts = pending.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    var lines: [Line] = []
+    for (index, part) in parts.enumerated() {
+      let isComplete = index < parts.count - 1
+      if part.count > StateRequests.maximumLength, !isSkipping {
+        lines.append(.refused("a line may have at most \(StateRequests.maximumLength) bytes"))
+        isSkipping = true
+      } else if isComplete, !part.isEmpty, !isSkipping {
+        lines.append(StateRequests.request(part))
+      }
+      if isComplete { isSkipping = false } else { pending = isSkipping ? [] : Array(part) }
+    }
+    return lines
   }
 
   private static func request(_ line: ArraySlice<UInt8>) -> Line {
