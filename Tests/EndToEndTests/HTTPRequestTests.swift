@@ -67,6 +67,7 @@ import Testing
     ("GET", "/devices/gps/hold", "", 405, "this path accepts POST"),
     ("GET", "/state", "Host: evil.example", 421, "add the name to http.hosts"),
     ("GET", "/state", "Host: evil.example:80", 421, ""), ("GET", "/state", "Host: hub.example", 200, ""),
+    ("GET", "/state", "Host: localhost:8080@evil.example", 421, ""), ("GET", "/state", "Host: [::1", 421, ""),
     ("GET", "/state", "Host: 192.168.1.7:8080", 200, ""), ("GET", "/state", "Host: [::1]:8080", 200, ""),
     ("POST", "/devices/gps/hold", "Host: localhost\r\nOrigin: http://evil.example", 403, "other sites"),
     ("GET", "/events", "Host: localhost\r\nOrigin: null", 403, ""),

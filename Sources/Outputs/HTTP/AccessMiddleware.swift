@@ -70,12 +70,18 @@ struct AccessMiddleware: RouterMiddleware {
     return try await next(request, context)
   }
 
-  /// Whether an authority names this machine. Every IP address is allowed, because DNS rebinding needs a name.
+  /// Whether an authority, `host` or `host:port`, names this machine. Every IP address is allowed, because DNS rebinding
+  /// needs a name.
   private func isOwn(_ authority: String) -> Bool {
-    if authority.hasPrefix("[") {
-      return IPAddress(String(authority.dropFirst().prefix { $0 != "]" })) != nil
-    }
-    let host = authority.prefix { $0 != ":" }.lowercased()
+    let isIPv6 = authority.hasPrefix("[")
+    let afterIPv6 = authority.firstIndex(of: "]").map(authority.index(after:))
+    let end = (isIPv6 ? afterIPv6 : authority.firstIndex(of: ":")) ?? authority.endIndex
+    let port = authority[end...]
+    guard port.isEmpty || port.first == ":",
+      port.utf8.dropFirst().allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
+    else { return false }
+    let host = authority[..<end].lowercased()
+    if isIPv6 { return host.hasSuffix("]") && IPAddress(String(host.dropFirst().dropLast())) != nil }
     return IPAddress(host) != nil || names.contains(host)
   }
 }
