@@ -158,7 +158,7 @@ struct BoardWarningsTests {
       warnings.map { String($0.prefix { $0 != "(" }) }
         == ["mag", "imu"].map { "\($0): the kernel has no timers for IIO " })
     let steps =
-      "echo iio-trig-hrtimer | sudo tee /etc/modules-load.d/sensorhub.conf "
+      "echo iio-trig-hrtimer | sudo tee /etc/modules-load.d/iio-trig-hrtimer.conf "
       + "&& sudo modprobe iio-trig-hrtimer && sudo systemd-tmpfiles --create"
     #expect(warnings.allSatisfy { $0.hasSuffix("/sys/kernel/config/iio/triggers/hrtimer is missing): \(steps)") })
     // The magnetometer's line is connected.

@@ -47,7 +47,7 @@ public final class IIOTimerTrigger {
     if system.files.has(system.timers) { return nil }
     return .unsupported(
       "the kernel has no timers for IIO (\(system.timers) is missing): "
-        + "echo iio-trig-hrtimer | sudo tee /etc/modules-load.d/sensorhub.conf "
+        + "echo iio-trig-hrtimer | sudo tee /etc/modules-load.d/iio-trig-hrtimer.conf "
         + "&& sudo modprobe iio-trig-hrtimer && sudo systemd-tmpfiles --create")
   }
 
