@@ -25,7 +25,7 @@ struct message {
   bool is_retained;
 };
 enum { SUCCESS = 0, OUT_OF_MEMORY = 1, INVALID = 3, TLS = 8, PAYLOAD_SIZE = 9, ERRNO = 14, LOOKUP = 15 };
-enum { MALFORMED_UTF8 = 18, QOS_NOT_SUPPORTED = 24, OVERSIZE_PACKET = 25 };
+enum { MALFORMED_UTF8 = 18, MALFORMED_PACKET = 21, QOS_NOT_SUPPORTED = 24, OVERSIZE_PACKET = 25 };
 enum { PROTOCOL_VERSION = 1, NO_DELAY = 11 };
 enum { MQTT_5 = 5 };
 enum { MESSAGE_EXPIRY = 2, SESSION_EXPIRY = 17, MAXIMUM_PACKET_SIZE = 39 };
@@ -255,6 +255,8 @@ const char *cmosquitto_error(int error) {
   case TLS: return tls_error();
   case ERRNO: return errno ? strerror(errno) : "the connection was closed";
   case LOOKUP: return gai_strerror(errno);
+  // The library has no words for this.
+  case MALFORMED_PACKET: return "the broker sent a packet that is not one of MQTT 5";
   default: return library.strerror(error);
   }
 }

@@ -65,6 +65,7 @@ import Testing
     let stranger = Program(["fleet", address, "--password-file", "\(broker.folder)/viewer"])
     #expect(stranger.wait() == 69)
     #expect(stranger.standardError.contains("refused the connection"), "\(stranger.standardError)")
+    #expect(stranger.standardError.contains("next: check the user and the password"), "\(stranger.standardError)")
     #expect(hub.stop() == 0)
   }
 
@@ -80,6 +81,7 @@ import Testing
         mqtt: { broker: "\(broker.address)", hub: "boat", username: "boat", passwordFile: "\(broker.folder)/boat" }
         """), environment: ["CREDENTIALS_DIRECTORY=\(broker.folder)"])
     #expect(hub.logs("refused the connection"), "\(hub.program.standardError)")
+    #expect(hub.logs("; check the user and the password"), "\(hub.program.standardError)")
     HubProcess.write("of boat\n", to: broker.folder + "/boat")
     #expect(
       hub.logs("joined \(broker.address) as 'boat'"),

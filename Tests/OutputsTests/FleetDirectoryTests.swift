@@ -38,7 +38,7 @@ struct FleetDirectoryTests {
   @Test func `a hub removed while the broker was away disappears, and one that is announced again stays`() {
     directory.take(.connected)
     for hub in ["boat", "ship"] { hear(hub, "online") }
-    directory.take(.disconnected(reason: "gone"))
+    directory.take(.disconnected(BrokerLoss(reason: "gone", nextStep: nil)))
     clock.run(until: clock.now + .seconds(3600))
     #expect(isKnown("boat") && isKnown("ship"))
     directory.take(.connected)

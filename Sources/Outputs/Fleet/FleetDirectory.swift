@@ -77,9 +77,9 @@ final class FleetDirectory: Sendable {
         state.unheard = Set(state.listing.hubs.filter { !$0.value.isGone }.keys)
       }
       isReached(nil)
-    case .disconnected(let reason):
+    case .disconnected(let loss):
       state.withLock { $0.reachedAt = nil }
-      isReached(reason)
+      isReached("\(loss)")
     case .refused(let reason): isReached("the broker does not let you subscribe: \(reason)")
     case .received(let topic, let payload, _, _):
       state.withLock { state in

@@ -110,7 +110,7 @@ final class FleetView: Sendable {
           // Any client may publish on this topic, and the fixes that other viewers requested are not for this viewer.
           guard FleetHub.Report.last.isSound(payload), RequestedFixReport.outcome(payload) == nil else { return }
           receive(.state(payload.filter { $0 >= 0x20 }, clock.now))
-        case .disconnected(let reason): receive(.error("the broker cannot be reached: \(reason)"))
+        case .disconnected(let loss): receive(.error("the broker cannot be reached: \(loss)"))
         case .refused(let reason): receive(.error("the broker does not let you subscribe: \(reason)"))
         case .notTaken(let refusal): receive(.error("the broker does not accept \(refusal)"))
         case .connected, .received, .answered, .leftOut, .ended: break

@@ -159,6 +159,17 @@ enum BrokerReport: Equatable, Sendable {
   struct Reason: Equatable, Sendable {
     var code: UInt32
     var words: String
+
+    /// The next step for the user if the broker refuses the connection for this reason; `nil` if none is known.
+    var nextStep: String? {
+      switch code {
+      case 0x84: "use a broker with MQTT 5, for example mosquitto from version 1.6 on"
+      case 0x85: "check which client identifiers the broker permits"
+      case 0x86, 0x87: "check the user and the password, and which users the broker admits"
+      case 0x8a: "ask the broker's administrator why it has banned this client"
+      default: nil
+      }
+    }
   }
 
   /// The broker's answer to CONNECT; code 0 accepts. `byteLimit` is the longest packet that the broker accepts, or 0

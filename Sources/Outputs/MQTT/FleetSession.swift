@@ -132,10 +132,10 @@ final class FleetSession: Sendable {
       announcement.enter()
       say(.notice, "joined \(settings.broker) as '\(name)'")
       sayLost()
-    case .disconnected(let reason):
+    case .disconnected(let loss):
       interests.disconnected()
       probe?.disconnected()
-      say(.warning, "the broker \(settings.broker) cannot be reached, trying again: \(reason)")
+      say(.warning, "the broker \(settings.broker) cannot be reached, trying again: \(loss)")
     case .refused(let reason):
       say(
         .warning,

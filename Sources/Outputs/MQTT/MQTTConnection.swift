@@ -19,7 +19,7 @@ public final class MQTTConnection: Sendable {
   public enum Event: Sendable {
     case connected
     /// The connection is lost or could not be made. Reported for each attempt.
-    case disconnected(reason: String)
+    case disconnected(BrokerLoss)
     /// The broker refuses one of the client's subscriptions.
     case refused(reason: String)
     /// The broker refuses one message, although it accepts others.

@@ -36,6 +36,8 @@ final class MQTTLoop {
   /// The reason why the connection is over; `nil` while it is not. The process or the broker states it in a report, or
   /// a report was invalid.
   private var refusal: String?
+  /// The next step for the user if the broker has refused the connection, and the step is known.
+  private var nextStep: String?
   /// Whether the broker ended the connection because another client with the same identifier has connected. Then the
   /// back-off is not reset, because the two clients would end each other's connections again and again.
   private var isTakenOver = false
@@ -69,7 +71,7 @@ final class MQTTLoop {
       connection.putBack(underway.map(\.message))
       underway = []
       guard !connection.isEnding else { return }
-      receive(.disconnected(reason: reason))
+      receive(.disconnected(BrokerLoss(reason: reason, nextStep: nextStep)))
       if wasSound, !isTakenOver { backoff.reset() }
       let givesWay = wasConnected && !connection.isAwaited
       let deadline = clock.now + (givesWay ? backoff.nextGivingWay() : backoff.next())
@@ -83,6 +85,7 @@ final class MQTTLoop {
   /// - Returns: the reason for the end
   private func attend() -> String {
     refusal = nil
+    nextStep = nil
     isTakenOver = false
     maximumPacketByteCount = nil
     lastNews = clock.now
@@ -207,6 +210,7 @@ extension MQTTLoop {
     }
     guard reason.code == 0 else {
       refusal = "the broker refused the connection: \(MQTTLoop.printable(reason.words))"
+      nextStep = reason.nextStep
       return
     }
     isConnected = true

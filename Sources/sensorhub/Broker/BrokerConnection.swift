@@ -69,13 +69,13 @@ final class BrokerConnection {
         hasConnected = true
         return .connected
       case .received(let topic, let payload, _, _): return .message(Message(topic: topic, payload: payload))
-      case .disconnected(let reason):
+      case .disconnected(let loss):
         guard hasConnected else {
           throw CommandError(
-            .unavailable, "cannot reach \(broker): \(reason)",
-            nextStep: "check that a broker runs there, and that it accepts your connection")
+            .unavailable, "cannot reach \(broker): \(loss.reason)",
+            nextStep: loss.nextStep ?? "check that a broker runs there, and that it accepts your connection")
         }
-        Terminal.standardError("lost the connection to \(broker), trying again: \(reason)")
+        Terminal.standardError("lost the connection to \(broker), trying again: \(loss)")
       case .refused(let reason):
         throw CommandError(
           .noPermission, "\(broker) does not permit this: \(reason)", nextStep: "check the broker's access list")
