@@ -41,7 +41,10 @@ struct AccessMiddleware: RouterMiddleware {
     guard request.headers[AccessMiddleware.host] == nil else {
       throw HTTPError(.badRequest, message: "the request has more than one Host header")
     }
-    guard isOwn(host) else {
+    guard let name = AccessMiddleware.name(in: host) else {
+      throw HTTPError(.badRequest, message: "the Host header is not a name or address, with or without a port")
+    }
+    guard isOwn(name) else {
       throw HTTPError(
         .misdirectedRequest,
         message: "'\(host)' is not known here: add the name to http.hosts in the board file, or for a fleet with --host"
@@ -70,19 +73,22 @@ struct AccessMiddleware: RouterMiddleware {
     return try await next(request, context)
   }
 
-  /// Whether an authority, `host` or `host:port`, names this machine. Every IP address is allowed, because DNS rebinding
-  /// needs a name.
-  private func isOwn(_ authority: String) -> Bool {
-    let isIPv6 = authority.hasPrefix("[")
+  /// Takes the port off an authority, `host` or `host:port`; `nil` if it is neither.
+  private static func name(in authority: String) -> Substring? {
     let afterIPv6 = authority.firstIndex(of: "]").map(authority.index(after:))
-    let end = (isIPv6 ? afterIPv6 : authority.firstIndex(of: ":")) ?? authority.endIndex
+    guard let end = authority.hasPrefix("[") ? afterIPv6 : authority.firstIndex(of: ":") ?? authority.endIndex else {
+      return nil
+    }
     let port = authority[end...]
-    guard port.isEmpty || port.first == ":",
-      port.utf8.dropFirst().allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
-    else { return false }
-    let host = authority[..<end].lowercased()
-    if isIPv6 { return host.hasSuffix("]") && IPAddress(String(host.dropFirst().dropLast())) != nil }
-    return IPAddress(host) != nil || names.contains(host)
+    let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+    guard port.isEmpty || port.first == ":", port.utf8.dropFirst().allSatisfy(digits.contains) else { return nil }
+    return authority[..<end]
+  }
+
+  /// Whether a name or address is this machine's. Every IP address is allowed, because DNS rebinding needs a name.
+  private func isOwn(_ name: Substring) -> Bool {
+    if name.hasPrefix("[") { return IPAddress(String(name.dropFirst().dropLast())) != nil }
+    return IPAddress(String(name)) != nil || names.contains(name.lowercased())
   }
 }
 
