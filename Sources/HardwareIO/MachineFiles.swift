@@ -82,7 +82,9 @@ public struct MachineFiles: Sendable {
     if port.hasPrefix("/dev/serial/by-id/") {
       let device = interface.prefix { $0 != ":" }
       let number = words(of: "/sys/bus/usb/devices/\(device)/serial").joined(separator: "_")
-      return number.isEmpty || port.contains("_\(number)-if")
+      // In other numbers udev replaces characters, or leaves the number out.
+      let isKept = number.utf8.allSatisfy { isalnum(Int32($0)) != 0 || $0 == UInt8(ascii: "_") }
+      return number.isEmpty || !isKept || port.contains("_\(number)-if")
     }
     return true
   }

@@ -203,6 +203,9 @@ struct SerialPortTests {
     tree.add("/sys/bus/usb/devices/1-1.3/serial", "A10K4YKD\n")
     #expect(advises(id("A10K4YKD")))
     #expect(!advises(id("A50285BI")))
+    unlink(tree.root + "/sys/bus/usb/devices/1-1.3/serial")
+    tree.add("/sys/bus/usb/devices/1-1.3/serial", "A/1\n")
+    #expect(advises(id("A_1")))
     // A receiver with USB of its own, on a hub behind another.
     #expect(!advises("/dev/serial/by-path/pci-0000:00:14.0-usb-0:2.1:1.0"))
     add("1-2.1:1.0", class: "02", driver: nil)

@@ -53,7 +53,7 @@ struct Probe: ParsableCommand {
       )
     }
     if everything, let step = MachineFiles().stepAgainstBrltty() {
-      Terminal.standardOutput("a USB cable has no port: \(step)")
+      Terminal.standardOutput("a USB device has no driver; if it is the receiver or its cable, next: \(step)")
     }
     if buses.isEmpty, everything {
       Terminal.standardOutput(
