@@ -29,6 +29,7 @@ final class SoakedHub {
     symlink(terminal.path, folder + "/gps")
     // By default the allocator keeps memory per thread. The history of the fusion is allocated by the thread whose
     // client first needs the state, so the memory would still grow when it is another thread's turn for the first time.
+    // A hub outside this test has more memory by that.
     hub = HubProcess(
       board: SoakedHub.board(folder, ports, 0),
       environment: ["NOTIFY_SOCKET=\(folder)/notify", "MALLOC_ARENA_MAX=1"], path: executable)
