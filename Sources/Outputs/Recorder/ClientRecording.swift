@@ -47,6 +47,9 @@ final class ClientRecording: Sendable {
       library: "sensorhub \(host.version)", counters: RecordingCounters(),
       report: { [weak self] in self?.hear($0) })
     state.withLock { $0.recorder = recorder }
+    // While another thread tells a slow subscriber of the board, this recording hears of it later, perhaps after its
+    // client has ended it.
+    recorder.inbox.set(feed.facts())
     let boards = host.hub.registry.subscribe(
       as: holder, receiveValue: { [weak self] _ in self?.listen(by: feed, for: recorder.inbox) })
     state.withLock { $0.boards = boards }

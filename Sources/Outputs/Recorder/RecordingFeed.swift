@@ -49,9 +49,7 @@ struct RecordingFeed: Sendable {
   func listen(for inbox: RecordInbox, continuing before: Listening? = nil) -> Listening {
     let hub = host.hub
     before?.lifetime.end()
-    let facts: @Sendable () -> [MCAPMetadata] = { [board = hub.board, boardText = host.boardText, host, time] in
-      RecordedMetadata.records(board, boardText: boardText, version: host.version, time: time)
-    }
+    let facts = facts
     inbox.set(facts())
     let lifetime = Lifetime()
     // A suspend makes log times jump by its duration, so measurements after it need another offset to get their dates.
@@ -69,6 +67,13 @@ struct RecordingFeed: Sendable {
     // inputs.
     if demand == .nothing { observeStates(for: inbox).store(in: lifetime) }
     return Listening(lifetime: lifetime, devices: devices, states: before?.states ?? followStates(for: inbox))
+  }
+
+  /// The origin of the recording, for the board in service now.
+  var facts: @Sendable () -> [MCAPMetadata] {
+    { [board = host.hub.board, boardText = host.boardText, host, time] in
+      RecordedMetadata.records(board, boardText: boardText, version: host.version, time: time)
+    }
   }
 
   /// Records the states while other clients keep devices awake.
