@@ -14,10 +14,9 @@ public struct Soak {
   public struct Bounds: Sendable {
     /// How much more CPU time an event of the last tenth may cost than in a young hub: a ratio minus one.
     public var cpuGrowth = 0.05
-    /// How much the resident memory without the pages of files may grow; `nil` if the allocator keeps freed memory
-    /// deliberately, as the sanitizers' allocators do. The allocator may or may not have returned the history of the
-    /// fusion, 0.9 MB, when the memory is measured.
-    public var memoryBytes: Int? = 2 << 20
+    /// How much the resident memory may grow; `nil` if the allocator keeps freed memory deliberately, as the
+    /// sanitizers' allocators do.
+    public var memoryBytes: Int? = 1 << 20
     /// The largest share of its stack that a thread may have used; `nil` if the compiler makes larger frames.
     public var stackShare: Double? = 0.25
     /// The time from SIGTERM to the end of the process.
@@ -180,7 +179,7 @@ public struct Soak {
       throw Visitor.Failure(description: "\(phase), slice \(index + 1) of \(slicesPerTenth * 10): \(error)\n\(state)")
     }
     return Slice(
-      index: index, phase: phase, events: events, cpuSeconds: cost, residentBytes: try hub.residentBytes(),
+      index: index, phase: phase, events: events, cpuSeconds: cost, residentBytes: hub.residentBytes,
       duration: MonotonicClock().now - start)
   }
 }
