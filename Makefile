@@ -77,8 +77,9 @@ test: setup ## Build once, and run lint, the fast tests and the tests that start
 	  'test-programs|build-tests|4|the tests that start programs: the hub, its clients, a browser, Home Assistant' \
 	  'test-fast|build-tests|0|the tests that start no program, at the same time'
 
+# The bench waits most of the time, so it runs at the same time as the tests under the sanitizers, after all builds.
 test-rest: setup ## Run what make test leaves to make test-all
-	@.ci/parts 'build-release build-cross build-bench test-bench build-threads build-addresses' \
+	@.ci/parts 'build-release build-cross build-bench build-threads build-addresses test-bench' \
 	  'test-release|build-release|1|the release executable: its size, and that it runs' \
 	  'test-cross|build-cross|1|the executable for a 64-bit Raspberry Pi, as deploy.sh builds it, under emulation' \
 	  'test-package|build-release|2|the Debian package: what is in it, lintian, manual pages, completions' \
@@ -87,10 +88,10 @@ test-rest: setup ## Run what make test leaves to make test-all
 	  'test-addon||1|the app for Home Assistant: its configuration, by the facts of its documents' \
 	  'test-apt-repository||1|the apt repository: on both Debians apt installs, updates, and refuses what was changed' \
 	  'test-image-pi||1|the image of a card: what is written, what is refused, and the first start' \
-	  'test-bench|build-bench|5|power, buses and faults, on a kernel of its own' \
 	  'test-threads|build-threads|6|the fast tests that have threads, under the thread sanitizer' \
 	  'test-addresses|build-addresses|4|the fast tests that have pointers, under the address sanitizer' \
-	  'test-soak|build-release|2|how the release executable takes a twentieth of a month'
+	  'test-soak|build-release|2|how the release executable takes a twentieth of a month' \
+	  'test-bench|build-bench|45|power, buses and faults, on a kernel of its own and on an emulated Raspberry Pi, at the same time'
 
 test-all: ## Run everything that continuous integration runs
 	@$(MAKE) --no-print-directory test
