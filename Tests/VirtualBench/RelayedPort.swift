@@ -33,7 +33,8 @@ public final class RelayedPort: Sendable {
     else { throw .system("starting a thread", errno: EAGAIN) }
   }
 
-  /// Blocks the port's output, as a device does with its flow control. The port still receives.
+  /// Blocks the port's output, as a device does with its flow control. The port still receives. Once this returns, no
+  /// further byte leaves the port.
   public func setBlocked(_ isBlocked: Bool) {
     self.isBlocked.withLock { $0 = isBlocked }
     changed.raise()
@@ -56,8 +57,12 @@ public final class RelayedPort: Sendable {
       let source = isBlocked.withLock { $0 } ? -1 : control
       switch poller.wait(for: source, or: changed) {
       case .readable:
-        let count = read(control, &bytes, bytes.count)
-        if count > 0 { _ = write(device, bytes, count) }
+        // The port may have been blocked since this thread began to wait.
+        isBlocked.withLock { isBlocked in
+          if isBlocked { return }
+          let count = read(control, &bytes, bytes.count)
+          if count > 0 { _ = write(device, bytes, count) }
+        }
       case nil: continue
       case .stopped, .timedOut: return
       }
