@@ -93,9 +93,9 @@ struct HubService: Sendable {
     for problem in inUse.makeSafe(hardware, and: hub, isStarting: true).problems { sink.write(.warning, problem) }
     if let problem = inUse.record(fileText) { sink.write(.warning, problem) }
     for problem in hub.registry.value.pulseProblems { sink.write(.warning, problem) }
-    for warning in BoardWarnings.magneticModel(of: hub.board, at: hub.machine.systemTime()) {
-      sink.write(.warning, warning)
-    }
+    var warnings = BoardWarnings.magneticModel(of: hub.board, at: hub.machine.systemTime())
+    warnings += BoardWarnings.consoles(of: hub.board, on: MachineFiles()) { hub.isReal($0) }
+    for warning in warnings { sink.write(.warning, warning) }
     sink.write(.notice, "sensorhub \(SensorHub.versionWithCommit): board '\(hub.board.name)', state on \(path.state)")
     if hub.origin != .real {
       sink.write(

@@ -200,6 +200,23 @@ struct BoardWarningsTests {
     #expect(
       console.first?.hasPrefix("gps: the kernel prints its messages on /dev/ttyS0; next: sudo raspi-config") == true,
       "\(console)")
+    let hub = try BoardWarnings.consoles(of: board("gps: { driver: 'nmea', port: '/dev/serial0' }"), on: tree.files)
+    #expect(hub == console)
+    let uart = try board("gps: { driver: 'nmea', port: '/dev/ttyAMA0' }")
+    #expect(BoardWarnings.consoles(of: uart, on: tree.files).isEmpty)
+  }
+
+  @Test func `the hub warns of a console that only sysfs shows, and of the debug connector`() throws {
+    tree.add("/dev/ttyS0")
+    tree.add("/sys/class/tty/console/active", "tty1 ttyS0\n")
+    let gps = try board("gps: { driver: 'nmea', port: '/dev/ttyS0' }")
+    let warnings = BoardWarnings.consoles(of: gps, on: tree.files)
+    #expect(warnings.first?.hasPrefix("gps: the kernel prints its messages on /dev/ttyS0") == true, "\(warnings)")
+    #expect(BoardWarnings.consoles(of: gps, on: tree.files) { _ in false }.isEmpty)
+    tree.add("/dev/ttyAMA10")
+    tree.link("/dev/serial0", to: "ttyAMA10")
+    let debug = try BoardWarnings.consoles(of: board("gps: { driver: 'nmea', port: '/dev/serial0' }"), on: tree.files)
+    #expect(debug.first?.contains("debug connector") == true, "\(debug)")
   }
 
   @Test func `on a Raspberry Pi 5, the warning says that serial0 is not the header's port`() throws {

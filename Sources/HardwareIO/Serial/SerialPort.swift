@@ -128,7 +128,9 @@ public struct SerialConsole: Equatable, Sendable {
     let wanted = machine.words(of: "/proc/cmdline").filter { $0.hasPrefix("console=") }.map {
       String($0.dropFirst("console=".count).prefix { $0 != "," })
     }
-    return present + wanted.map { tty("/dev/\($0)", on: machine) ?? $0 }
+    // The service may not read these two files. It may read this one, which has the consoles in use.
+    let inUse = machine.words(of: "/sys/class/tty/console/active")
+    return present + inUse + wanted.map { tty("/dev/\($0)", on: machine) ?? $0 }
   }
 
   /// Commands that free the port for the receiver.

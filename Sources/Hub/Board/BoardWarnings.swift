@@ -208,13 +208,40 @@ public enum BoardWarnings {
       warnings.append("nmea2000: \(HardwareError.notFound("CAN interface \(interface)", .canInterface))")
     }
     if let port = board.mavlink?.serialPort {
-      if let console = SerialConsole(port: port, on: machine) {
-        warnings.append("mavlink: \(console); next: \(console.nextStep)")
+      if let console = console(port, on: machine) {
+        warnings.append("mavlink: \(console)")
       } else if !machine.has(port) {
         warnings.append("mavlink: there is no \(port); correct 'port' in the board file")
       }
     }
     return warnings
+  }
+
+  /// Warns of ports on which the kernel prints messages or a login waits. Where a hub may open such a port, it would
+  /// otherwise only find a receiver that is silent or sends nonsense.
+  ///
+  /// - Parameter isReal: whether a device is neither simulated nor recorded
+  public static func consoles(
+    of board: Board, on machine: MachineFiles, where isReal: (DeviceDescription) -> Bool = { _ in true }
+  ) -> [String] {
+    let receivers = board.devices.compactMap { device -> String? in
+      guard case .receiver(let receiver) = device, device.place == nil, isReal(device) else { return nil }
+      let port = receiver.port
+      return (debugConnector(port, on: machine) ?? console(port, on: machine)).map { "\(device.id): \($0)" }
+    }
+    let autopilot = board.mavlink?.serialPort.flatMap { console($0, on: machine) }.map { "mavlink: \($0)" }
+    return receivers + [autopilot].compactMap { $0 }
+  }
+
+  private static func debugConnector(_ port: String, on machine: MachineFiles) -> String? {
+    guard port == "/dev/serial0", machine.resolved(port) == SerialPortName.debugConnector else { return nil }
+    return "\(port) is this machine's debug connector; for a receiver on the header's pins: "
+      + "port: \"\(SerialPortName.ofHeader(on: machine))\""
+  }
+
+  private static func console(_ port: String, on machine: MachineFiles) -> String? {
+    guard port.hasPrefix("/dev/") else { return nil }
+    return SerialConsole(port: port, on: machine).map { "\($0); next: \($0.nextStep)" }
   }
 
   /// The error if the kernel cannot trigger the measurements of a device that it drives.
@@ -229,11 +256,8 @@ public enum BoardWarnings {
 
   private static func port(_ port: String, on machine: MachineFiles) -> String? {
     guard port.hasPrefix("/dev/") else { return nil }
-    if port == "/dev/serial0", machine.resolved(port) == SerialPortName.debugConnector {
-      return "\(port) is this machine's debug connector; for a receiver on the header's pins: "
-        + "port: \"\(SerialPortName.ofHeader(on: machine))\""
-    }
-    if let console = SerialConsole(port: port, on: machine) { return "\(console); next: \(console.nextStep)" }
+    if let warning = debugConnector(port, on: machine) { return warning }
+    if let console = console(port, on: machine) { return console }
     return machine.has(port) ? nil : missingPort(port, on: machine)
   }
 

@@ -6,6 +6,8 @@ extension Machine {
 }
 
 extension Hub {
+  public func isReal(_ device: DeviceDescription) -> Bool { machine.origin(of: device) == .real }
+
   /// The origin of the board's values: simulated or recorded if any of its devices is. A board without devices is real.
   public var origin: DeviceStatus.Origin {
     let origins = board.devices.map { machine.origin(of: $0) }
