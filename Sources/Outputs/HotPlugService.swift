@@ -48,7 +48,7 @@ public final class HotPlugService: Service {
       sink.write(
         .notice, "\(id): plugged in (\(name))",
         fields: [.init("SENSORHUB_DEVICE", id), .init("SENSORHUB_EVENT", "plugged")])
-      hub.machine.retryHint.activate(id)
+      hub.hasAppeared(device)
     }
   }
 

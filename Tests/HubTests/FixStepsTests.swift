@@ -70,6 +70,9 @@ struct FixStepsTests {
       case .listen:
         steps.hold(states: subscription("states"))
         return "listen"
+      case .observe:
+        steps.hold(epochs: subscription("epochs"))
+        return "observe"
       case .wake: return "wake"
       case .release(let lease, let nextWake):
         lease.cancel()
@@ -192,5 +195,38 @@ struct FixStepsTests {
     let isDue = bench.steps.timerFired(at: Self.at(7237))
     #expect(isDue && bench.run(at: 7237) == ["name [], not [1]", "release until 8397.0", "end", "set the timer"])
     #expect(!bench.steps.isCollecting(for: 1))
+  }
+
+  /// A client that has searched without a fix for a quarter of an hour, and the steps of that time.
+  private static func paused() -> (Bench, [String]) {
+    let bench = Bench()
+    bench.add(1, ErrorBound(metres: 25, within: .seconds(60)).schedule)
+    var steps: [String] = []
+    for second in 0...960 {
+      bench.advance(to: Double(second))
+      steps += bench.run(at: Double(second))
+    }
+    return (bench, steps)
+  }
+
+  @Test func `while a client pauses its search, the epochs of receivers that are awake for others are observed`() {
+    let (bench, steps) = Self.paused()
+    #expect(steps.filter { $0 == "observe" }.count == 1 && bench.cancelled.values == ["lease", "states"], "\(steps)")
+    // The next search begins after five minutes.
+    bench.advance(to: 1300)
+    let next = bench.run(at: 1300)
+    #expect(next == ["name [1], not []", "listen", "wake", "end", "set the timer"])
+    #expect(bench.cancelled.values == ["lease", "states", "epochs"])
+  }
+
+  @Test func `the observation of epochs ends with its client, and with the hub`() {
+    let (left, _) = Self.paused()
+    left.clients.remove(1)
+    _ = left.run(at: 961)
+    #expect(left.cancelled.values == ["lease", "states", "epochs"])
+    let (ended, _) = Self.paused()
+    ended.steps.end(at: Self.at(961))
+    #expect(ended.run(at: 961).contains("finish [1]"))
+    #expect(ended.cancelled.values == ["lease", "states", "epochs"])
   }
 }

@@ -86,6 +86,7 @@ package struct ErrorBound: Sendable {
       every: interval, accuracyMetres: min(max(radius, limits.lowerBound), limits.upperBound), within: within)
     schedule.needsStillness = isStill
     schedule.takesEarlyFix = true
+    schedule.pausesSearch = true
     return schedule
   }
 

@@ -87,6 +87,14 @@ struct FixClients: Sendable {
     for (id, client) in clients { plan.degrade(id, to: limits.applied(to: client.schedule)) }
   }
 
+  /// See `SchedulePlan.searchAnew`.
+  mutating func searchAnew(at now: MonotonicInstant) { plan.searchAnew(at: now) }
+
+  /// See `SchedulePlan.endPauses`.
+  mutating func endPauses(by instant: MonotonicInstant, at now: MonotonicInstant) {
+    plan.endPauses(by: instant, at: now)
+  }
+
   // MARK: Fixes
 
   /// Whether this is another fix than the last one.
@@ -95,7 +103,7 @@ struct FixClients: Sendable {
     return lastFixAt != fix
   }
 
-  /// Processes a fix while devices are awake.
+  /// Processes a fix.
   ///
   /// - Parameters:
   ///   - fix: the time of the fix
@@ -155,7 +163,8 @@ struct FixClients: Sendable {
         remaining.append(.settled(AcquisitionTimes.Grade(of: schedule.accuracyMetres)))
       case .deliver(let id, let due, let isMet):
         let degraded = degraded(id)
-        guard let fix = clients[id]?.takeFix(due: due, isMet: isMet, degraded: degraded, at: now) else { continue }
+        guard var fix = clients[id]?.takeFix(due: due, isMet: isMet, degraded: degraded, at: now) else { continue }
+        fix.searchPausesUntil = plan.pause(of: id)?.end
         deliveries.append(Delivery(id: id, fix: fix))
       case .again(let id, let due):
         guard let fix = clients[id]?.fixAgain(due: due, degraded: degraded(id), at: now) else { continue }

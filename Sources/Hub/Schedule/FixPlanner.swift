@@ -1,3 +1,4 @@
+import Devices
 import Fusion
 import Guarding
 import MonotonicTime
@@ -146,10 +147,25 @@ final class FixPlanner: Sendable {
   /// Continues with the devices of another board. The leases have moved to them already.
   func boardHasChanged(from old: DeviceRegistry, to new: DeviceRegistry) {
     update { state in
-      state.steps.boardHasChanged(hasOtherReceivers: new.receivers !== old.receivers)
+      let hasOtherReceivers = new.receivers !== old.receivers
+      state.steps.boardHasChanged(hasOtherReceivers: hasOtherReceivers)
+      if hasOtherReceivers {
+        state.clients.searchAnew(at: clock.now)
+        advance(&state)
+      }
       guard new.motion !== old.motion else { return }
       state.clients.unwatch()
       // The new detector may never report anything, and an interval that needs stillness must end now.
+      advance(&state)
+    }
+  }
+
+  /// Ends pauses of searches, because a receiver has been plugged in.
+  func receiverHasAppeared() { endPauses(by: clock.now) }
+
+  private func endPauses(by instant: MonotonicInstant) {
+    update { state in
+      state.clients.endPauses(by: instant, at: clock.now)
       advance(&state)
     }
   }
@@ -252,6 +268,11 @@ final class FixPlanner: Sendable {
     case .listen:
       let states = hub?.states.fused.subscribe(as: "fixes", receiveValue: { [weak self] in self?.receive($0) })
       if let states { state.withLock { $0.steps.hold(states: states) } }
+    case .observe:
+      // Unlike a subscription to the states, this one does not keep the fusion under way.
+      let epochs = hub?.observedEpochs.subscribe(
+        as: "fixes", receiveValue: { [weak self] in if $0.position != nil { self?.endPauses(by: $0.at) } })
+      if let epochs { state.withLock { $0.steps.hold(epochs: epochs) } }
     case .wake: if let hub { wake(hub) }
     case .release(let lease, let nextWake):
       guard let hub else { return lease.cancel() }

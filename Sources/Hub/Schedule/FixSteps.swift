@@ -19,6 +19,8 @@ struct FixSteps: Sendable {
     case name([(id: ID, holders: Holders)], notAnyMore: [ID])
     /// Subscribe to the states, then call `hold(states:)`.
     case listen
+    /// Subscribe to the epochs of receivers that are awake for other holders, then call `hold(epochs:)`.
+    case observe
     /// Take a lease on the receivers, then call `hold(lease:)`.
     case wake
     case release(Subscription, nextWake: MonotonicInstant?)
@@ -43,6 +45,8 @@ struct FixSteps: Sendable {
   private var named: [ID] = []
   /// The subscription to the states, while devices are awake for any holder.
   private var states: Subscription?
+  /// The subscription to the epochs of receivers that are awake for other holders, while a client pauses its search.
+  private var epochs: Subscription?
   /// The lease on receivers, while they should be awake.
   private var lease: Subscription?
   /// The leases and subscriptions to cancel.
@@ -93,12 +97,16 @@ struct FixSteps: Sendable {
     trace = nil
     endLease(at: now)
     if let states { ended.append(states) }
-    states = nil
+    if let epochs { ended.append(epochs) }
+    (states, epochs) = (nil, nil)
     isOver = true
   }
 
   /// Keeps the subscription to the states, unless everything has ended.
   mutating func hold(states: Subscription) { if isOver { ended.append(states) } else { self.states = states } }
+
+  /// Keeps the subscription to epochs, unless everything has ended.
+  mutating func hold(epochs: Subscription) { if isOver { ended.append(epochs) } else { self.epochs = epochs } }
 
   /// Keeps the lease on the receivers, unless everything has ended.
   mutating func hold(lease: Subscription) { if isOver { ended.append(lease) } else { self.lease = lease } }
@@ -164,6 +172,12 @@ struct FixSteps: Sendable {
         self.states = nil
         return .end(states)
       }
+    }
+    let isPaused = awake.isEmpty && plan.isSearchPaused
+    if isPaused, epochs == nil, leadTime != nil { return .observe }
+    if !isPaused, let epochs {
+      self.epochs = nil
+      return .end(epochs)
     }
     let last = timing
     timing.next = [plan.nextInstant(lead: lead), collectionEnd].compactMap { $0 }.min()

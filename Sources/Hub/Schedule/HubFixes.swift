@@ -14,6 +14,13 @@ extension Hub {
     fixPlanner.fixes(on: schedule)
   }
 
+  /// Tries a device at once that has been plugged in, even if its reader waits before the next attempt, or if no client
+  /// holds it because the search for a position pauses.
+  public func hasAppeared(_ device: DeviceDescription) {
+    machine.retryHint.activate(device.id)
+    if receivers.candidates.contains(where: { $0.description.id == device.id }) { fixPlanner.receiverHasAppeared() }
+  }
+
   /// The receiver whose starts determine how early to wake: the one that gives the fixes, or gave the last one.
   var fixMonitor: DeviceMonitor? { receivers.taken?.reader.monitor }
 

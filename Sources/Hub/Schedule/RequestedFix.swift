@@ -21,6 +21,8 @@ public struct RequestedFix: Sendable {
   public var isKnown = false
   /// Whether dead reckoning gave the position instead of a fix. If `isMet`, the position is as certain as requested.
   public var isReckoned = false
+  /// When the receiver wakes again, if the search for a position pauses because there is no reception.
+  public var searchPausesUntil: MonotonicInstant?
 
   /// The radius that contains the true position with a probability of 95 %, metres; `nil` if unknown, or without
   /// a position.

@@ -24,6 +24,9 @@ public struct Schedule: Equatable, Sendable {
   /// Whether a good fix is delivered at once, even if it is due later. The client must know the present position, so it
   /// has no use for a fix that waits.
   var takesEarlyFix = false
+  /// Whether the search for a position pauses while there is no reception. It is for requests whose next fix is due at
+  /// once if there was none. With an interval, the client has chosen how often to search.
+  var pausesSearch = false
   /// Whether a fix may be later or less accurate if energy is short. The requests of fences are not degraded, because
   /// fences raise alarms.
   var isDegradable = true

@@ -57,10 +57,21 @@ package struct SchedulePlan: Sendable {
     /// The time until which the client's last fix is as good as a new one.
     var standsUntil: MonotonicInstant?
 
+    var search = SearchPause()
+
     /// Whether the client's next fix will repeat its previous one, because the board has not moved.
     var stands: Bool { phase == .asleep && standsUntil.map { due <= $0 } ?? false }
 
     var isAwake: Bool { if case .awake = phase { true } else { false } }
+
+    /// A due or wake time, which is not before the end of a pause of the search.
+    func afterPause(_ time: MonotonicInstant) -> MonotonicInstant { search.until.map { max($0, time) } ?? time }
+
+    /// Searches from the beginning, at once if the search pauses.
+    mutating func searchAnew(at now: MonotonicInstant) {
+      if search.until != nil { (due, restsUntil) = (min(now, due), nil) }
+      search = SearchPause()
+    }
 
     /// The due time, limited for an interval that needs stillness. Such an interval ends when the last fix is no longer
     /// good enough. If it were longer, even by a rounding error, the plan would require a new fix at once.
@@ -73,7 +84,9 @@ package struct SchedulePlan: Sendable {
     /// the fix is due.
     var deadline: MonotonicInstant? {
       guard case .awake(let since) = phase else { return nil }
-      return isGood ? due : max(since + schedule.within, due)
+      if isGood { return due }
+      let isSearch = schedule.pausesSearch && fixCount == 0
+      return max(since + (isSearch ? min(schedule.within, search.remaining) : schedule.within), due)
     }
   }
 
@@ -134,7 +147,8 @@ package struct SchedulePlan: Sendable {
     for index in members.indices where members[index].phase == .asleep && members[index].due > now {
       let schedule = members[index].schedule
       let previous = members[index].due.advanced(by: .zero - schedule.every)
-      members[index].due = members[index].limited(next(after: max(now, previous), of: schedule), at: now)
+      let due = members[index].limited(next(after: max(now, previous), of: schedule), at: now)
+      members[index].due = members[index].afterPause(due)
     }
   }
 
@@ -148,7 +162,9 @@ package struct SchedulePlan: Sendable {
   /// Changes a client's schedule. The next fix is due one interval of the new schedule from now.
   package mutating func change(_ id: ID, to schedule: Schedule, at now: MonotonicInstant) {
     guard let index = index(of: id), members[index].schedule != schedule else { return }
-    (members[index].schedule, members[index].due, members[index].phase) = (schedule, now + schedule.every, .asleep)
+    members[index].schedule = schedule
+    if !schedule.pausesSearch { members[index].search = SearchPause() }
+    (members[index].due, members[index].phase) = (members[index].afterPause(now + schedule.every), .asleep)
   }
 
   /// Changes a client's schedule to a degraded one. The interval applies from the next fix on, and the accuracy at
@@ -177,11 +193,39 @@ package struct SchedulePlan: Sendable {
   func stands(_ id: ID) -> Bool { index(of: id).map { members[$0].stands } ?? false }
 
   /// Records that the board has moved. A client whose next fix would have repeated the last one gets a new fix at
-  /// once.
+  /// once, and the pauses of a search become short.
   mutating func move(_ id: ID, at now: MonotonicInstant) {
-    guard let index = index(of: id), members[index].stands else { return }
+    guard let index = index(of: id) else { return }
+    let pauseEnd = members[index].search.until
+    members[index].search.move(at: now)
+    if members[index].due == pauseEnd { members[index].due = members[index].search.until ?? now }
+    guard members[index].stands else { return }
     members[index].due = min(now, members[index].due)
     (members[index].standsUntil, members[index].restsUntil) = (nil, nil)
+  }
+
+  /// Whether a client pauses its search, so that any fix is of interest.
+  var isSearchPaused: Bool { members.contains { $0.search.until != nil } }
+
+  /// When a client that pauses its search has searched first, and when it searches again; `nil` if it does not pause.
+  func pause(of id: ID) -> (since: MonotonicInstant, end: MonotonicInstant)? {
+    guard let member = index(of: id).map({ members[$0] }), let end = member.search.until,
+      let since = member.search.since
+    else { return nil }
+    return (since, max(end, member.due))
+  }
+
+  /// Searches from the beginning for all clients, because there are other receivers.
+  mutating func searchAnew(at now: MonotonicInstant) {
+    for index in members.indices { members[index].searchAnew(at: now) }
+  }
+
+  /// Ends the pauses of searches that began before an instant at which there was reception, or at which a receiver was
+  /// plugged in. A search in progress goes on, because its own wake may have made the receiver appear.
+  mutating func endPauses(by instant: MonotonicInstant, at now: MonotonicInstant) {
+    for index in members.indices where members[index].search.isEnded(by: instant) {
+      members[index].searchAnew(at: now)
+    }
   }
 
   /// Makes due times earlier by the duration of a suspension. A fix that became due during the suspension is due now,
@@ -192,11 +236,12 @@ package struct SchedulePlan: Sendable {
     for index in members.indices {
       members[index].due.moveBack(by: slept)
       members[index].due = max(now, members[index].due)
+      members[index].search.resume(after: slept, at: now)
       (members[index].phase, members[index].standsUntil, members[index].restsUntil) = (.asleep, nil, nil)
     }
   }
 
-  /// Processes a fix while devices are awake.
+  /// Processes a fix. It also ends pauses of searches.
   ///
   /// - Parameters:
   ///   - fix: the time of the fix
@@ -206,6 +251,7 @@ package struct SchedulePlan: Sendable {
   package mutating func receive(
     fix: MonotonicInstant, radiusMetres: Double?, isHeldByOthers: Bool, at now: MonotonicInstant
   ) -> [Effect] {
+    endPauses(by: fix, at: now)
     var effects: [Effect] = []
     for index in members.indices {
       guard case .awake(let since) = members[index].phase, fix >= since, members[index].lastFixAt != fix else {
@@ -213,6 +259,7 @@ package struct SchedulePlan: Sendable {
       }
       members[index].lastFixAt = fix
       members[index].fixCount += 1
+      members[index].search = SearchPause()
       let suits = members[index].schedule.accuracyMetres.map { limit in radiusMetres.map { $0 <= limit } ?? false }
       let isGood = suits ?? true && members[index].fixCount >= SchedulePlan.leastFixes
       // A client with a good fix ignores worse ones.
@@ -236,6 +283,11 @@ package struct SchedulePlan: Sendable {
     for index in members.indices {
       if let deadline = members[index].deadline, deadline <= now {
         if !members[index].isGood { effects.append(.settled(members[index].id)) }
+        if members[index].schedule.pausesSearch, members[index].fixCount == 0,
+          case .awake(let since) = members[index].phase
+        {
+          members[index].search.fail(since: since, at: now)
+        }
         members[index].phase = .holding(isMet: members[index].isGood)
       }
       if case .holding(let isMet) = members[index].phase, members[index].due <= now || comesEarly(index, isMet) {
@@ -247,10 +299,11 @@ package struct SchedulePlan: Sendable {
     }
     for index in members.indices where members[index].stands && members[index].due <= now {
       effects.append(.again(members[index].id, due: members[index].due))
+      members[index].search = SearchPause()
       members[index].due = nextDue(of: members[index], at: now)
     }
     for index in members.indices where members[index].phase == .asleep && !members[index].stands {
-      if members[index].schedule.needsStillness {
+      if members[index].schedule.needsStillness, members[index].search.until == nil {
         (members[index].due, members[index].restsUntil) = (min(now, members[index].due), nil)
       }
       if wakeTime(of: members[index], lead) <= now { wake(index, at: now) }
@@ -288,7 +341,7 @@ package struct SchedulePlan: Sendable {
         let due = nextDue(of: member, at: now)
         if let standsUntil = member.standsUntil, due <= standsUntil { return nil }
         // The wake cannot be before the present fix is delivered.
-        return max(member.due, wakeTime(due: due, member.schedule, lead))
+        return member.afterPause(max(member.due, wakeTime(due: due, member.schedule, lead)))
       }
     }.min()
   }
@@ -311,11 +364,12 @@ package struct SchedulePlan: Sendable {
     members[index].phase = .awake(since: now)
     (members[index].lastFixAt, members[index].fixCount, members[index].isGood) = (nil, 0, false)
     members[index].comesAlong = false
+    members[index].search.end()
   }
 
   private func wakeTime(of member: Member, _ lead: Lead) -> MonotonicInstant {
     let wake = wakeTime(due: member.due, member.schedule, lead)
-    return member.restsUntil.map { max($0, wake) } ?? wake
+    return member.afterPause(member.restsUntil.map { max($0, wake) } ?? wake)
   }
 
   /// The wake time, but no earlier than the fix's time limit allows.
@@ -325,7 +379,7 @@ package struct SchedulePlan: Sendable {
 
   /// The due time after the present one.
   private func nextDue(of member: Member, at now: MonotonicInstant) -> MonotonicInstant {
-    member.limited(next(after: max(now, member.due), of: member.schedule), at: now)
+    member.afterPause(member.limited(next(after: max(now, member.due), of: member.schedule), at: now))
   }
 
   /// The first multiple of the interval that is further in the future than the slack.

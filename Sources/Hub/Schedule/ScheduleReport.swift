@@ -34,7 +34,10 @@ extension FixClients {
     case .asleep where plan.stands(id):
       return client.known == nil
         ? "the board has not moved since the last fix, which is repeated" : "the last known position is fresh enough"
-    case .asleep: return leadTime.reason(schedule, due)
+    case .asleep:
+      guard let since = plan.pause(of: id)?.since else { return leadTime.reason(schedule, due) }
+      let minutes = Int(leadTime.now.seconds(since: since) / 60)
+      return "no fix since a search began \(minutes) min ago, so the search pauses"
     case .awake:
       return client.kept?.radiusMetres.map { "awake, at \($0.short) m so far" } ?? "awake, without a fix so far"
     case .holding(let isMet):

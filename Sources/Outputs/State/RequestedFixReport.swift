@@ -18,6 +18,9 @@ public enum RequestedFixReport {
     public var viewer: String?
     /// Whether the last fix is repeated, because the board has not moved since it was measured.
     public var still: Bool
+    /// How long the receiver sleeps until it searches for a position again, in seconds, because there is no reception;
+    /// `nil` if the search does not pause.
+    public var pause: Double?
     /// The request as relaxed by the receivers' energy budgets; `nil` if it is not relaxed.
     public var relaxed: Terms?
   }
@@ -41,6 +44,7 @@ public enum RequestedFixReport {
       if fix.isReckoned { json.member("reckoned", true) }
       json.member("radius", fix.radiusMetres, decimals: 2)
       json.member("late", max(0, (fix.state.at - fix.due).inSeconds), decimals: 3)
+      json.member("pause", fix.searchPausesUntil.map { ($0 - fix.state.at).inSeconds }, decimals: 3)
       json.member("every", fix.schedule.every.inSeconds, decimals: 3)
       json.member("accuracy", fix.schedule.accuracyMetres, decimals: 2)
       json.member("within", fix.schedule.within.inSeconds, decimals: 3)

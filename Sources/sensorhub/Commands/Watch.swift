@@ -340,7 +340,8 @@ struct Watch: ParsableCommand {
     // A fix that meets the accuracy that the energy budget allows is not reported as too late.
     let isLess = outcome.relaxed?.accuracy.map { (outcome.radius ?? .infinity) <= $0 } ?? false
     let verdict = outcome.met || isLess ? found : "time ran out" + (radius.map { ": \($0)" } ?? "")
-    return "  " + verdict + (outcome.relaxed.map(shortage) ?? "")
+    let pause = outcome.pause.map { ", no reception: searches again in \(Text.duration(seconds: $0.rounded()))" } ?? ""
+    return "  " + verdict + pause + (outcome.relaxed.map(shortage) ?? "")
   }
 
   /// The interval and accuracy that the energy budget has relaxed, as text; unchanged ones are omitted.

@@ -217,6 +217,8 @@ class Schedule(Record):
     """``True`` for a fix of another client that is recent enough for ``max_age``; the receiver was not woken for it."""
     reckoned: bool | None = _optional()
     """``True`` for a position from dead reckoning that is still within the requested error."""
+    pause: float | None = _optional()
+    """Seconds until the receiver searches for a position again, because there is no reception; ``None`` otherwise."""
     relaxed: AllowedRequest | None = _optional()
     """The request as the receiver's energy budget allows it; ``None`` if the budget allows all of it."""
     viewer: str | None = _optional()
