@@ -34,12 +34,13 @@ def run(bench):
     if not machine.ssh("systemctl list-unit-files --no-legend ModemManager.service", check=False).strip():
         machine.ssh("DEBIAN_FRONTEND=noninteractive dpkg -i packages/*.deb >/tmp/dpkg 2>&1 || { tail /tmp/dpkg; false; }", seconds=1800)
     # The five seconds that brltty gives itself are too short for an emulated processor. Debian's brltty 6.7 crashes when it has tried
-    # all drivers of displays in turn, so this list has those that look at FTDI's cables.
+    # all drivers of displays in turn, so this list has those that look at FTDI's cables. In one run beside two builds, ModemManager
+    # had failed after the restart of polkit, which it asks, so it is started until it answers.
     machine.ssh(
         "for unit in brltty ModemManager; do mkdir -p /run/systemd/system/$unit.service.d;"
         " printf '[Service]\\nTimeoutStartSec=600\\n' >/run/systemd/system/$unit.service.d/slow.conf; done; systemctl daemon-reload;"
         " systemctl stop brltty; echo 'braille-driver at,ce,hd,hm,ht,md' >>/etc/brltty.conf;"
-        " systemctl restart polkit ModemManager; for try in $(seq 60); do mmcli -G DEBUG >/tmp/mmcli 2>&1 && break; sleep 2; done",
+        " systemctl restart polkit; for try in $(seq 60); do systemctl start ModemManager; mmcli -G DEBUG >/tmp/mmcli 2>&1 && break; sleep 2; done",
         check=False, seconds=900)
     cable_that_brltty_takes(bench)
     header_and_cable(bench)
@@ -59,6 +60,8 @@ def cable_that_brltty_takes(bench):
         time.sleep(1)
     active = machine.ssh("systemctl is-active ModemManager brltty", check=False).split()
     saw(PART, "ModemManager and brltty", ", ".join(active), active == ["active", "active"])
+    if active != ["active", "active"]:
+        print(machine.ssh("journalctl -b --no-pager -u ModemManager -u brltty -u polkit | tail -n 30", check=False))
     ports = machine.ssh("ls /dev/ttyUSB* 2>/dev/null", check=False).split()
     saw(PART, "ports of the cable after brltty has looked at it", ", ".join(ports) or "none", not ports)
     saw(PART, "what the hub advises", step or "nothing", "brltty" in step)
