@@ -90,8 +90,8 @@ def console(bench):
     saw(PART, "`check` says that it is a console", warning, all(word in warning for word in wanted))
     said = machine.ssh("./sensorhub probe --port /dev/serial0 2>&1 | grep '^/dev/serial0'", check=False, seconds=300).strip()
     saw(PART, "`probe` says that it is a console", said.replace("\n", "; "), all(word in said for word in wanted))
-    # A login makes its port's mode 620, so the service's user may not open it. In one run of several the user could, so
-    # something gave the mode back; then the hub's warning remains.
+    # login(1) takes the port from the group dialout, so that the service's user may not open it. The getty starts it once it has
+    # read a line, for example a receiver's sentence. Until then the user may open the port, and the hub's warning remains.
     command = "stat -L -c '%U:%G %a' /dev/serial0"
     before = machine.ssh(command).strip()
     printed = machine.ssh(
