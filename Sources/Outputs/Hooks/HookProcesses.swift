@@ -50,6 +50,8 @@ final class HookProcesses: Sendable {
   /// The longest wait for killed orphans to end. A process that hangs in the kernel may take longer. The hub does not
   /// wait for it, and collects it when a later hook program has ended.
   private static let patience = Duration.seconds(1)
+  /// The longest search for orphans, in case they start new processes faster than the hub kills them.
+  private static let longestSearch = Duration.seconds(10)
 
   private let running = Guarded<[Entry]>([])
   private let orphans = Guarded(())
@@ -70,15 +72,21 @@ final class HookProcesses: Sendable {
   func ended(_ pid: pid_t) {
     running.withLock { $0.removeAll { $0.pid == pid } }
     let clock = MonotonicClock()
-    let deadline = clock.now + HookProcesses.patience
     // The lock is held so that no new program gets the process number of an orphan between the search and the signal.
     orphans.withLock { _ in
+      // The wait for the lock is not a part of these times.
+      let end = clock.now + HookProcesses.longestSearch
+      var deadline = clock.now + HookProcesses.patience
       var killed: Set<pid_t> = []
+      var known: Set<pid_t> = []
       // The children of an orphan are orphans once it has ended, so search again.
       while clock.now < deadline {
         let found = ownerless
         for orphan in found { kill(orphan.pid, SIGKILL) }
         killed.formUnion(found.map(\.pid))
+        // On a slow machine a search alone may take a second, so each new orphan has its own second.
+        if !known.isSuperset(of: killed) { deadline = min(end, clock.now + HookProcesses.patience) }
+        known.formUnion(killed)
         killed = killed.filter { waitpid($0, nil, WNOHANG) == 0 }
         if found.isEmpty, killed.isEmpty { return }
         if !killed.isEmpty { poll(nil, 0, 1) }
