@@ -36,6 +36,9 @@ def run(bench):
     machine.ssh(
         f"rm {RULE}; echo dtoverlay=disable-bt >>{FIRMWARE}/config.txt; mv /etc/sensorhub/kept.json5 $(readlink -f /etc/sensorhub/board.json5)")
     bench.boot_again()
+    # The next cases need the header's port again.
+    port = machine.ssh("ls /dev/ttyAMA0 2>&1; cat /boot/firmware/config.txt /proc/cmdline", check=False)
+    saw(PART, "the port for the next cases, config.txt and the command line", " ".join(port.split()), port.startswith("/dev/ttyAMA0\n"))
 
 
 def check(machine, port):
