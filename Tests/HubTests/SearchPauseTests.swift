@@ -27,7 +27,8 @@ struct SearchPauseTests {
     bench.status.schedules.contains { $0.reason.hasPrefix("no fix since ") }
   }
 
-  @Test func `without reception the receiver is on for ever shorter a share, and later has a fix in time`() async throws
+  @Test func `without reception the receiver is on less and less, and a fix comes within an hour of reception`()
+    async throws
   {
     let bench = try Self.benchWithoutReception()
     let got = Recorder<Bench.Got>()

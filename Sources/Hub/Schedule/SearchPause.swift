@@ -25,6 +25,7 @@ struct SearchPause: Equatable, Sendable {
   private var searched = Duration.zero
   /// The number of searches without a fix.
   private var count = 0
+  /// When the present pause began; `nil` if there is none.
   private var beganAt: MonotonicInstant?
   /// The end of the present pause; `nil` if there is none.
   private(set) var until: MonotonicInstant?
