@@ -9,7 +9,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../suspend"))
-from hub import HUB, RECORDINGS, Hub, saw, wait_for_level  # noqa: E402
+from hub import HUB, RECORDINGS, Hub, saw, wait_until  # noqa: E402
 
 BOOT_LIMIT = int(os.environ.get("PI_BOOT_LIMIT", "600"))
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../.."))
@@ -35,9 +35,7 @@ class Bench:
         began, machine = time.monotonic(), self.machine
         before = machine.restarts
         machine.ssh("systemctl reboot", check=False)
-        while machine.restarts == before and time.monotonic() - began < BOOT_LIMIT:
-            time.sleep(0.5)
-        machine.await_ssh(BOOT_LIMIT)
+        machine.until_restarted(before, BOOT_LIMIT)
         if self.hub and has_hub:
             self.booted_again()
         return time.monotonic() - began
@@ -73,8 +71,11 @@ class Bench:
         }
 
     def find_cable(self):
-        names = self.machine.ssh("ls /dev/serial/by-path").split()
-        self.cable_port = f"/dev/serial/by-path/{next(name for name in names if 'usb' in name)}"
+        # After a boot, ssh may answer before udev has named the cable.
+        names = self.machine.ssh("for try in $(seq 60); do ls /dev/serial/by-path/*usb* 2>/dev/null && break; sleep 1; done").split()
+        if not names:
+            raise RuntimeError("the kernel does not see the cable")
+        self.cable_port = names[0]
 
     def in_service(self):
         """Puts the hub into service, once."""
@@ -99,13 +100,22 @@ class Bench:
     def booted_again(self):
         """A hub after the machine has started again; its port leads through another connection."""
         self.hub = Hub(self.machine)
-        self.hub.until_ready(120)
+        self.hub.until_ready(BOOT_LIMIT)
 
     def lines(self):
         return "".join(str(self.machine.lines.levels[name]) for name in ["gps", "cable"])
 
     def await_lines(self, level, seconds):
-        return all([wait_for_level(self.machine, name, level, seconds) for name in ["gps", "cable"]])
+        """Whether both lines have this level at the same moment, within a time."""
+        return wait_until(lambda: self.lines() == f"{level}{level}", seconds)
+
+    def powers(self, hub, seconds=60):
+        """What the devices do: as soon as all of them have a position, or after a time."""
+        end, powers = time.monotonic() + seconds, {}
+        while time.monotonic() < end and set(powers.values()) != {"tracking"}:
+            powers = {name: hub.device(name)["power"] for name in LINGER}
+            time.sleep(0.5)
+        return powers
 
     def process(self):
         """Open files, threads and megabytes of the hub."""
@@ -124,11 +134,14 @@ class Bench:
 
 
 def recordings_are_whole(bench, part, hub=HUB):
-    files = json.loads(bench.machine.ssh(f"{hub} info --json {RECORDINGS}", seconds=300))["files"]
-    newest = max(file["path"] for file in files)
-    cut = [os.path.basename(file["path"]) for file in files if not file["whole"] and file["path"] != newest]
-    saw(part, "recordings that are whole", f"{len(files) - len(cut)} of {len(files)} (the newest is being written)"
-        + (f"; cut: {', '.join(cut)}" if cut else ""), not cut)
+    """Whether all recordings are whole while no client needs a device, so that none is being written. The hub repairs a file that a cut
+    has left when it starts."""
+    end, cut = time.monotonic() + 120, [""]
+    while cut and time.monotonic() < end:
+        files = json.loads(bench.machine.ssh(f"{hub} info --json {RECORDINGS}", seconds=300))["files"]
+        cut = [os.path.basename(file["path"]) for file in files if not file["whole"]]
+    saw(part, "recordings that are whole", f"{len(files) - len(cut)} of {len(files)}" + (f"; cut: {', '.join(cut)}" if cut else ""),
+        bool(files) and not cut)
     return files
 
 

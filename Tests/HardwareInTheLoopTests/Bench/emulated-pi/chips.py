@@ -71,7 +71,9 @@ def measured(machine, device):
 def kernel_value(machine, name, channel):
     """What the kernel's driver measures, by its file and scale."""
     words = machine.ssh(
-        f"for d in /sys/bus/iio/devices/iio:device*; do grep -qx {name} $d/name && cat $d/{channel}_raw $d/{channel}_scale; done").split()
+        f"for d in /sys/bus/iio/devices/iio:device*; do if grep -qx {name} $d/name; then cat $d/{channel}_raw $d/{channel}_scale; fi; done").split()
+    if len(words) < 2:
+        raise RuntimeError(f"the kernel has no device {name}")
     return float(words[-2]) * float(words[-1])
 
 
@@ -92,6 +94,7 @@ def run(bench):
         relay(machine)
     finally:
         field.ended.set()
+        machine.devices = []
         machine.ssh("systemctl stop chips i2c-chips 2>/dev/null", check=False)
 
 

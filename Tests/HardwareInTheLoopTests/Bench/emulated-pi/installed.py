@@ -88,6 +88,13 @@ def prepare(bench):
     machine.ssh(
         "if [ -e /opt/sensorhub/current ]; then sh /opt/sensorhub/current/activate uninstall; fi; rm -rf /var/lib/sensorhub", seconds=300)
     bench.hub = None
+    port = machine.ssh("ls /dev/ttyAMA0", check=False).strip()
+    if not port:
+        raise RuntimeError("the header has no /dev/ttyAMA0: a case before this one has not given it back")
+    # A case before this one may have ended early.
+    machine.ssh(
+        "! dpkg-query -W sensorhub >/dev/null 2>&1 || apt-get -q -y purge sensorhub;"
+        " rm -rf /var/lib/sensorhub /etc/apt/sources.list.d/sensorhub.list /etc/apt/keyrings/sensorhub-archive-keyring.gpg", seconds=600)
     machine.ssh("""set -e
         echo 'APT::Get::Assume-Yes "true";' >/etc/apt/apt.conf.d/99bench
         [ ! -e /etc/apt/sources.list ] || mv /etc/apt/sources.list /root/
@@ -150,7 +157,7 @@ def install(bench, part, lines, probes=False):
         ["scp", "-q", "-F", machine.path("ssh_config"), machine.path("board.json5"), f"virtual-pi:{BOARD}"], check=True, stdin=subprocess.DEVNULL)
     machine.ssh(restart, seconds=300)
     hub = Hub(machine)
-    hub.until_ready(120)
+    hub.until_ready(BOOT_LIMIT)
     user = machine.ssh("ps -o user:32= -p $(systemctl show -p MainPID --value sensorhub)").strip()
     saw(part, "the service with a board file, and its user", machine.ssh("systemctl is-active sensorhub").strip() + f", {user}", user == "sensorhub")
     return hub
@@ -166,7 +173,10 @@ def follows(bench, part, what):
     high = bench.await_lines(1, 60)
     state = states.wait(lambda state: "position" in state, 60)
     after = f"a position after {state[0] - began:.1f} s" if state else "no position"
+    powers = bench.powers(Hub(machine))
     saw(part, f"{what}: the register while `watch` runs", f"{bench.lines()}; {after}", high and bool(state))
+    saw(part, f"{what}: the receivers while `watch` runs", ", ".join(f"{name} {power}" for name, power in powers.items()),
+        set(powers.values()) == {"tracking"})
     ended = time.monotonic()
     states.end()
     low = bench.await_lines(0, 60)
@@ -282,7 +292,7 @@ def kernel_update(bench):
         echo MODULES=dep >/etc/initramfs-tools/conf.d/modules
         echo 'deb [trusted=yes] file:/srv/kernel ./' >/etc/apt/sources.list.d/kernel.list
         apt-get -q update
-        DEBIAN_FRONTEND=noninteractive apt-get -q install --no-install-recommends {name} 2>&1""", seconds=2400)
+        DEBIAN_FRONTEND=noninteractive apt-get -q install --no-install-recommends {name} 2>&1""", seconds=6 * BOOT_LIMIT)
     saw(part, f"installed {name}", f"in {time.monotonic() - began:.0f} s, while the hub runs: "
         + machine.ssh("systemctl is-active sensorhub", check=False).strip())
     files = set(machine.ssh(f"ls {RECORDINGS}").split())
@@ -294,7 +304,7 @@ def kernel_update(bench):
     saw(part, "restarted with the newer kernel", f"ssh after {time.monotonic() - began:.0f} s: {new} (before {old})", new != old)
     active = machine.ssh(
         "for try in $(seq 120); do s=$(systemctl is-active sensorhub); [ $s = active ] && break; sleep 1; done; echo $s", check=False).strip()
-    Hub(machine).until_ready(120)
+    Hub(machine).until_ready(BOOT_LIMIT)
     rises = [line for _, line, level in machine.lines.changes[changes:] if level]
     saw(part, "the hub after it", f"service {active}, rises of a line {len(rises)}, lines {bench.lines()}",
         active == "active" and not rises and bench.lines() == "00")

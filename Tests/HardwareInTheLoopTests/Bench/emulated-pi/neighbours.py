@@ -42,10 +42,14 @@ def run(bench):
         " systemctl stop brltty; echo 'braille-driver at,ce,hd,hm,ht,md' >>/etc/brltty.conf;"
         " systemctl restart polkit; for try in $(seq 60); do systemctl start ModemManager; mmcli -G DEBUG >/tmp/mmcli 2>&1 && break; sleep 2; done",
         check=False, seconds=900)
-    cable_that_brltty_takes(bench)
-    header_and_cable(bench)
-    receiver_with_usb(bench)
-    machine.ssh("systemctl disable --now ModemManager 2>/dev/null", check=False)
+    try:
+        cable_that_brltty_takes(bench)
+        header_and_cable(bench)
+        receiver_with_usb(bench)
+    finally:
+        # brltty would take the cable in the following cases too.
+        machine.ssh(f"systemctl disable --now ModemManager brltty 2>/dev/null; mv /root/kept.rules {RULES} 2>/dev/null; udevadm control --reload",
+                    check=False, seconds=600)
 
 
 def cable_that_brltty_takes(bench):

@@ -20,9 +20,15 @@ class Registers(Lines):
     NAMES = ["gps", "cable"]
     BITS = {"gps": 17, "cable": 27}
 
+    def __init__(self):
+        super().__init__()
+        # The reason why the levels are no longer read although the machine runs. Rows after that show nothing.
+        self.failure = None
+
     def follow(self, machine):
+        process = machine.process
         try:
-            while machine.process.poll() is None:
+            while process.poll() is None:
                 now, word = time.monotonic(), machine.register(LEVELS)
                 for name, bit in self.BITS.items():
                     level = (word >> bit) & 1
@@ -30,8 +36,11 @@ class Registers(Lines):
                         self.levels[name] = level
                         self.changes.append((now, name, level))
                 time.sleep(0.05)
-        except (RuntimeError, OSError, ValueError):
-            pass
+        except Exception as error:  # the machine may end at any moment, and then nothing answers
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.failure = error
         # Without its supply, a Pi drives no line.
         self.levels = dict.fromkeys(self.NAMES, 0)
 
@@ -149,7 +158,7 @@ class Pi(Machine):
             "-append", f"{words} net.ifnames=0 systemd.show_status=false"
             # The list excludes drivers of devices that QEMU lacks, which take long to load, and a driver that would take the network
             # interface from its proper driver.
-            " systemd.default_timeout_start_sec=600 module_blacklist=cdc_subset,vc4,cfg80211,snd_bcm2835,bcm2835_codec,bcm2835_isp"
+            " systemd.default_timeout_start_sec=600 systemd.default_device_timeout_sec=600 module_blacklist=cdc_subset,vc4,cfg80211,snd_bcm2835,bcm2835_codec,bcm2835_isp"
             # QEMU gives this machine 1 GiB and no less, so the kernel is told to use only a part of it.
             + ("" if self.memory == "1G" else f" mem={self.memory}"),
             "-drive", f"file={self.path('card')},format=raw,if=sd,cache=unsafe",
@@ -175,10 +184,20 @@ class Pi(Machine):
         self.process.wait()
         self.leave_ssh()
         self.was_cut = False
+        self.replay_journal()
         if self.updates_kernel:
             self.take_kernel_from_card()
         self.start()
         self.restarts += 1
+
+    def replay_journal(self):
+        """Makes the card's files readable for debugfs if the kernel has not unmounted them. A Pi's firmware has its own partition."""
+        superblock = subprocess.run(
+            ["dumpe2fs", "-h", self.path("card")], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout
+        if "needs_recovery" in superblock:
+            print("  | the card was not unmounted before the restart", flush=True)
+            subprocess.run(
+                ["e2fsck", "-y", "-E", "journal_only", self.path("card")], stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
     def register(self, address):
         answer = self.ask("human-monitor-command", **{"command-line": f"xp /1wx {address:#x}"})

@@ -145,6 +145,7 @@ class Machine:
         self.events = queue.Queue()  # (name, host's monotonic time, host's UTC)
         self.answers = queue.Queue()
         self.asking = threading.Lock()
+        self.questions = 0
         self.receivers = {name: Receiver(name, self) for name in self.LINES.NAMES}
         self.process = None
         self.qmp = None
@@ -224,9 +225,13 @@ class Machine:
     def ask(self, name, **arguments):
         """The answer to a command of QMP."""
         with self.asking:
-            self.qmp.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
+            self.questions += 1
+            self.qmp.write(json.dumps({"execute": name, "arguments": arguments, "id": self.questions}) + "\n")
             self.qmp.flush()
             answer = self.answers.get(timeout=60)
+            # An answer that came too late for its question is still in the queue.
+            while answer is not None and answer.get("id") != self.questions:
+                answer = self.answers.get(timeout=60)
         if answer is None:
             raise RuntimeError(f"QEMU ended before it answered to {name}")
         if "error" in answer:
