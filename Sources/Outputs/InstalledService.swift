@@ -6,7 +6,9 @@ import HardwareIO
 /// The hub as a service of this machine: whether it is installed, and how to start it.
 public struct InstalledService: Sendable {
   public static let boardFile = "/etc/sensorhub/board.json5"
-  private static let units = ["/etc", "/usr/lib", "/lib"].map { "\($0)/systemd/system/sensorhub.service" }
+  private static let units = ["/etc", "/usr/local/lib", "/usr/lib", "/lib"].map {
+    "\($0)/systemd/system/sensorhub.service"
+  }
 
   private let machine: MachineFiles
 
