@@ -32,6 +32,10 @@ public struct Poller: Sendable {
   /// A poller that ignores the stop signal, for work that must be completed once begun.
   public var unstoppable: Poller { Poller(stop: -1, clock: clock, progress: progress) }
 
+  /// Waits for the time that a chip needs, even if the thread must stop: a chip ignores a command that comes too early,
+  /// for example the command to sleep.
+  public func pause(_ time: Duration) { _ = unstoppable.wait(for: nil, atMost: time) }
+
   /// Waits for a descriptor to become readable, or for its line to hang up.
   ///
   /// - Parameters:

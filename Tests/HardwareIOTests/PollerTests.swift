@@ -16,6 +16,14 @@ struct PollerTests {
     #expect(poller.wait(for: data.fileDescriptor) == .stopped)
   }
 
+  @Test func `a pause for a chip takes its time although the thread must stop`() {
+    let stop = StopSignal()
+    stop.set()
+    let begin = MonotonicClock().now
+    Poller(stop: stop.fileDescriptor).pause(.milliseconds(20))
+    #expect(MonotonicClock().now - begin >= .milliseconds(20))
+  }
+
   @Test func `an interval timer fires once per interval, and counts the intervals that passed without a wait`() throws {
     let stop = StopSignal()
     let clock = MonotonicClock()

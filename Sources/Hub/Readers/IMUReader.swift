@@ -13,10 +13,11 @@ extension DeviceReader where Sample == IMUBatch {
     let place = description.place
     // The limit of the wait for an edge is the time of two samples, so an edge that is a little late is not missed.
     let edgeLimit = Duration.nanoseconds(Int64(2e9 / description.rateHz))
-    // `patience` is a number of bursts without samples and not a time: a hub that was stopped for a while has missed no
-    // burst. A burst that waits for a missing edge takes as long as `edgeLimit`. The total is 0.4 s, or five bursts if
-    // they take longer. The fused attitude bridges a pause of this length, and then another sensor may take over.
-    let burstSeconds = max(1 / description.burstRateHz, description.dataReady == nil ? 0 : edgeLimit.inSeconds)
+    // The tolerated number of consecutive bursts without samples. A burst that waits for a missing edge takes as long
+    // as `edgeLimit`. The total is 0.4 s, or five bursts if they take longer. The fused attitude bridges a pause of
+    // this length, and then another sensor may take over.
+    let burstInterval = Duration.nanoseconds(Int64(1e9 / description.burstRateHz))
+    let burstSeconds = max(burstInterval.inSeconds, description.dataReady == nil ? 0 : edgeLimit.inSeconds)
     let patience = max(5, Int(0.4 / burstSeconds))
     let counted = Guarded(InertialCounters())
     // The detector outlasts a run, because a chip that is still stuck after a restart shows no other symptom.
@@ -49,7 +50,7 @@ extension DeviceReader where Sample == IMUBatch {
       let driver = description.chip.driver(
         ChipConnection(
           bus: bus, address: place.address, dataReady: edges, clock: clock,
-          pause: { [poller = scope.poller] in _ = poller.wait(for: nil, atMost: $0) }),
+          pause: { [poller = scope.poller] in poller.pause($0) }),
         description.configuration)
       // The chip's own sleep mode serves boards that cannot switch its supply.
       defer { driver.stop() }
@@ -58,10 +59,9 @@ extension DeviceReader where Sample == IMUBatch {
       scope.woke()
       let before = counted.withLock { $0 }
       // The kernel's timer uses the kernel's clock, whatever clock was injected.
-      let timer = try IntervalTimer(
-        every: .nanoseconds(Int64(1e9 / description.burstRateHz)), from: MonotonicClock().now)
+      let timer = try IntervalTimer(every: burstInterval, from: MonotonicClock().now)
       var batch = IMUBatch()
-      var emptyBursts = 0
+      var silence = SilenceLimit(looks: patience, every: burstInterval)
       while try scope.poller.wait(for: timer) {
         _ = timer.takeExpirations()
         // If the chip does not signal its samples, waiting for an edge would only delay them.
@@ -76,13 +76,12 @@ extension DeviceReader where Sample == IMUBatch {
         counted.withLock { $0 = before + driver.counters }
         let isStuck = repetition.withLock { $0.isStuck(after: batch) }
         guard batch.count > 0, !isStuck else {
-          emptyBursts += 1
-          if emptyBursts < patience { continue }
+          guard silence.isReached(afterEmptyLookAt: batch.readAt) else { continue }
           // A chip that was reset sleeps, and a hung bus reads all zeros or ones. Both answer for ever.
           let symptom = isStuck ? "repeats one identical sample" : "no longer measures"
           throw .unexpectedDevice("the IMU at \(place) answers, but \(symptom); restarting it")
         }
-        emptyBursts = 0
+        silence.reset()
         scope.tracking()
         scope.send(batch)
       }

@@ -18,6 +18,7 @@ extension DeviceReader where Sample: PlacedSample {
     let (hardware, clock, place) = (machine.hardware, machine.clock, description.place)
     let samples = Guarded(0)
     let looks = description.chip.looksPerSample
+    let interval = Duration.nanoseconds(Int64(1e9 / (description.rateHz * Double(looks))))
     // The tolerated number of consecutive reads without a sample: those in the time of 20 samples, or in half a second
     // at fast rates.
     let patience = looks * max(20, Int(0.5 * description.rateHz))
@@ -34,7 +35,7 @@ extension DeviceReader where Sample: PlacedSample {
       let driver = description.chip.driver(
         ChipConnection(
           bus: bus, address: place.address, clock: clock,
-          pause: { [poller = scope.poller] in _ = poller.wait(for: nil, atMost: $0) }),
+          pause: { [poller = scope.poller] in poller.pause($0) }),
         description.configuration)
       // The chip's own sleep mode serves boards that cannot switch its supply.
       defer { driver.stop() }
@@ -42,20 +43,18 @@ extension DeviceReader where Sample: PlacedSample {
       try driver.start()
       scope.woke()
       // The kernel's timer uses the kernel's clock, whatever clock was injected.
-      let timer = try IntervalTimer(
-        every: .nanoseconds(Int64(1e9 / (description.rateHz * Double(looks)))), from: MonotonicClock().now)
-      var emptyLooks = 0
+      let timer = try IntervalTimer(every: interval, from: MonotonicClock().now)
+      var silence = SilenceLimit(looks: patience, every: interval)
       var warning: String?
       var isFirst = true
       while try scope.poller.wait(for: timer) {
         _ = timer.takeExpirations()
         guard let sample = try driver.read() else {
-          emptyLooks += 1
-          if emptyLooks < patience { continue }
+          guard silence.isReached(afterEmptyLookAt: clock.now) else { continue }
           throw .unexpectedDevice(
             "the \(title) at \(place) answers, but no longer measures; restarting it")
         }
-        emptyLooks = 0
+        silence.reset()
         samples.withLock { $0 += 1 }
         scope.tracking()
         let present = sample.warning(description.placement, before: warning)

@@ -45,7 +45,7 @@ struct WakeOnMotionChip: Sendable {
     try bus.claim(place.address)
     let driver = wakeOnMotion.driver(
       ChipConnection(
-        bus: bus, address: place.address, clock: clock, pause: { _ = poller.wait(for: nil, atMost: $0) }))
+        bus: bus, address: place.address, clock: clock, pause: { poller.pause($0) }))
     defer { driver.stop() }
     try driver.start()
     var isStill = true
