@@ -131,6 +131,8 @@ extension HardwareError: CustomStringConvertible {
     case .unheard(_, let nextStep): nextStep
     case .disconnected(let what) where NetworkSource.isMeant(by: what):
       "check that the program there runs, and that it admits this machine"
+    case .disconnected(let what) where ModemPortName.isMeant(by: what): "systemctl status ModemManager; mmcli -L"
+    case .disconnected(let what) where what.hasPrefix("/sys/"): "dmesg shows why the kernel's driver let it go"
     case .disconnected: "check the cable"
     case .noAcknowledge(let bus, _): "check wiring, power and address: sensorhub probe --bus \(bus)"
     case .stuck: "read the kernel's log (dmesg); if the problem persists, restart the board"

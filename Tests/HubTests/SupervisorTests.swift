@@ -187,6 +187,10 @@ struct SupervisorTests {
     #expect(hardware.hangCounts.waits { $0 == 1 })
     pass(4)
     #expect(told.waits { $0.last == .unknown }, "\(told.values)")
+    if !isRead {
+      let warning = hub.devices[0].warning ?? ""
+      #expect(warning.contains("cannot wait for motion") && warning.contains("hangs"), "\(warning)")
+    }
     hardware.setHangs(false, at: 0x6A)
     // The thread starts again once it has returned.
     #expect(told.waits { isStill($0.last) }, "\(told.values)")

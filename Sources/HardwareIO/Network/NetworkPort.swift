@@ -31,7 +31,7 @@ public final class NetworkPort: SerialPort {
     var failure: Int32 = 0
     while let next = addresses.first {
       addresses.removeFirst()
-      let descriptor = next.connect()
+      let descriptor = NetworkPort.connect(to: next, isLast: addresses.isEmpty)
       failure = errno
       guard descriptor < 0 else {
         state = Guarded(State(descriptor: descriptor, addresses: addresses))
@@ -86,7 +86,7 @@ public final class NetworkPort: SerialPort {
     if state.isConnected { return .failure(.disconnected("\(source)")) }
     while let next = state.addresses.first {
       state.addresses.removeFirst()
-      let descriptor = next.connect()
+      let descriptor = NetworkPort.connect(to: next, isLast: state.addresses.isEmpty)
       guard descriptor >= 0 else { continue }
       // The reader keeps polling the same descriptor, so the new socket replaces the old one under its number.
       let result = clinux_replace(state.descriptor, descriptor)
@@ -126,6 +126,18 @@ public final class NetworkPort: SerialPort {
       return state.descriptor
     }
     if open >= 0 { _ = Glibc.close(open) }
+  }
+
+  /// Begins to connect. Sets `errno` on failure.
+  ///
+  /// - Parameter isLast: whether there is no other address. Otherwise the kernel gives up after some three seconds
+  ///   instead of two minutes, because a firewall may drop everything that is sent to this address
+  private static func connect(to address: SocketAddress, isLast: Bool) -> Int32 {
+    let descriptor = address.connect()
+    guard descriptor >= 0, !isLast else { return descriptor }
+    var attempts: Int32 = 1
+    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_SYNCNT, &attempts, socklen_t(MemoryLayout<Int32>.size))
+    return descriptor
   }
 
   /// Makes a socket that receives datagrams. For a multicast group or a broadcast, several programs on this machine may

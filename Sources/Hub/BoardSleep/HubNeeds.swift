@@ -39,9 +39,10 @@ extension Hub {
     let devices = Guarded(Lifetime())
     let registries = registry.subscribe(
       as: "board sleep",
-      receiveValue: { registry in
+      receiveValue: { [machine] registry in
         let lifetime = Lifetime()
-        for monitor in registry.monitors {
+        // A device of the previous board may keep the board awake until it has stopped.
+        for monitor in machine.leaving.devices.map(\.monitor) + registry.monitors {
           monitor.changes.subscribe(as: "board sleep", receiveValue: { _ in changed() }).store(in: lifetime)
         }
         devices.withLock { old in

@@ -99,7 +99,13 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
           poller: poller, suppliedSince: suppliedSince, context: context, monitor: monitor, rail: rail, power: power,
           renewal: renewal, clock: clock)
         guard scope.settle(since: suppliedSince) else { return }
-        try monitor.health.noting { () throws(HardwareError) in try body(scope) }
+        do throws(HardwareError) {
+          try body(scope)
+        } catch {
+          // An error while the device is being stopped is no failure of the device.
+          if !context.stop.isSet { monitor.health.failed(error) }
+          throw error
+        }
       })
     self.init(
       source, monitor, rail, replaysLatest: replaysLatest, on: machine, putToSleep: putToSleep, sleepLimit: sleepLimit,

@@ -72,10 +72,7 @@ public final class ReceiverReader: Sendable {
     let keeping = KnowledgeKeeping(of: description.id, on: machine)
     device = DeviceReader(
       description.id, .receiver, title: "GPS on \(description.port)", power: description.power, replaysLatest: true,
-      // On a blocked line, each write takes a second. A look-up of a host's name takes longer if no name server
-      // answers, and so does switching a modem's receiver on.
-      patience: .seconds(
-        NetworkSource(description.port) == nil && !ModemPortName.isMeant(by: description.port) ? 3 : 30), on: machine,
+      patience: ReceiverPatience.patience(with: description.port), on: machine,
       check: { () throws(HardwareError) in try hardware.checkSerialPort(description.port) },
       putToSleep: { () throws(HardwareError) in
         try hardware.makeSafe(serialPort: description.port)
@@ -138,5 +135,17 @@ public final class ReceiverReader: Sendable {
       reportInterval: description.settings.reportInterval)
     device.monitor.health.isSimulated(hardware.isSimulated(description.port))
     device.monitor.count { counted.present.list }
+  }
+}
+
+/// How long a receiver's reader may stay in one call to the system before it counts as hanging.
+private enum ReceiverPatience {
+  static func patience(with port: String) -> Duration {
+    // Without an answer, the look-up of a host's name takes 5 s for each server, attempt and domain of resolv.conf.
+    if NetworkSource(port) != nil { return .seconds(120) }
+    // Switching a modem's receiver on takes several seconds.
+    if ModemPortName.isMeant(by: port) { return .seconds(30) }
+    // On a blocked line, each write takes a second.
+    return .seconds(3)
   }
 }

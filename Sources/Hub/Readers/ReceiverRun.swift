@@ -22,6 +22,8 @@ struct ReceiverRun: Sendable {
   private var interference = Interference()
   private var receiverFusion: FusionMode?
   private var isFrozen = false
+  /// The overflows of the week counter that the hub adds to the receiver's dates.
+  private var addedEras: Int64 = 0
   /// The counts of all impossible values in this run.
   private var allRefused = RefusedValues()
   /// The quantities that the present warning names, and the time of the last impossible value.
@@ -47,6 +49,7 @@ struct ReceiverRun: Sendable {
     monitor.setWarning(about: .hangUp, nil)
     monitor.setWarning(about: .reception, nil)
     monitor.setWarning(about: .values, nil)
+    monitor.setWarning(about: .finding, nil)
   }
 
   /// Processes an observation.
@@ -70,9 +73,10 @@ struct ReceiverRun: Sendable {
     }
     let system = machine.systemTime()
     let eras = observation.carryWeeksForward(system: system, allowsOldTimes: allowsOldTimes)
-    if eras > 0, isFix {
-      monitor.setWarning(
-        about: .finding, "its week counter has overflowed: the hub adds \(1024 * eras) weeks to its dates")
+    if isFix, observation.fix.time != nil, eras != addedEras {
+      addedEras = eras
+      let text = "its week counter has overflowed: the hub adds \(1024 * eras) weeks to its dates"
+      monitor.setWarning(about: .finding, eras > 0 ? text : nil)
     }
     observation.isTimeConfirmed = confirmation.take(
       observation.fix.time, isFix: isFix, at: observation.at, system: system)

@@ -28,6 +28,10 @@ final class StillnessMonitor: Sendable {
   /// The name under which the monitor of a device requires the device's supply.
   static func railUser(of id: String) -> String { "\(id) motion" }
 
+  private static func warning(of error: HardwareError) -> String {
+    "it cannot wait for motion, so fixes come as scheduled: \(error)"
+  }
+
   /// `nil` if the chip cannot wait for motion, or its line is not wired.
   ///
   /// - Parameters:
@@ -50,9 +54,12 @@ final class StillnessMonitor: Sendable {
         let watch = machine.supervisor.watch(progress, patience: .seconds(2)) {
           cuts.add()
           rail.cut(for: name)
+          let hang = HardwareError.stuck("the motion monitor of \(description.id)")
           // The thread hangs, so it cannot withdraw its last report itself.
+          monitor.waitsForMotion(milliamperes: nil)
+          monitor.setWarning(about: .motion, StillnessMonitor.warning(of: hang))
           context.send(.motion(.unknown))
-          context.hangs(.stuck("the motion monitor of \(description.id)"))
+          context.hangs(hang)
         }
         defer { watch.cancel() }
         let resuming = clock.onResume { _ in context.interrupts(.suspended) }
@@ -87,7 +94,7 @@ final class StillnessMonitor: Sendable {
               if end == .stopped { return }
               last = .lent
             } catch {
-              monitor.setWarning(about: .motion, "it cannot wait for motion, so fixes come as scheduled: \(error)")
+              monitor.setWarning(about: .motion, StillnessMonitor.warning(of: error))
               throw error
             }
           } else if poller.wait(for: arbiter.news.fileDescriptor) == .stopped {

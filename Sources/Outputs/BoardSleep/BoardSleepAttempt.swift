@@ -113,7 +113,8 @@ extension BoardSleepOutput {
     host.shutdownNotices.send(
       BoardShutdownNotice(
         event: .sleep, isBegin: true, device: "board", text: text, told: Callback { told.raise() }))
-    told.wait()
+    // Without a descriptor, the wait would never end.
+    if told.fileDescriptor >= 0 { told.wait() }
     limit.cancel()
   }
 
