@@ -173,6 +173,7 @@ public final class Folder: Sendable {
     // The name is unique to this process, because two processes may write the same file at the same time.
     let new = "\(name).\(getpid()).new"
     remove(new)
+    removeUnfinished(of: name)
     let file = try open(new, O_WRONLY | O_CREAT, mode: mode)
     if isForAll { fchmod(file, 0o644) }
     var rest = bytes[...]
@@ -188,6 +189,22 @@ public final class Folder: Sendable {
       let reason = isWritten ? errno : error
       remove(new)
       throw Files.Errno(reason)
+    }
+  }
+
+  /// Removes what processes that no longer exist have left of this file, for example in a power cut while they wrote.
+  private func removeUnfinished(of name: String) {
+    for entry in Files.names(in: path(to: ".")) where entry.hasPrefix("\(name).") && entry.hasSuffix(".new") {
+      let number = Substring(entry.utf8.dropFirst(name.utf8.count + 1).dropLast(".new".utf8.count))
+      guard let process = pid_t(number) else { continue }
+      var status = stat()
+      guard process > 0, kill(process, 0) != 0, errno == ESRCH,
+        fstatat(descriptor, entry, &status, AT_SYMLINK_NOFOLLOW) == 0
+      else { continue }
+      // In another container, a process with this number may be writing the file, which takes less than a minute. A
+      // machine without a real-time clock may have set a time in the future before its power cut.
+      let ageSeconds = clinux_realtime_ns() / 1_000_000_000 - Int64(status.st_mtim.tv_sec)
+      if !(0...60).contains(ageSeconds) { remove(entry) }
     }
   }
 

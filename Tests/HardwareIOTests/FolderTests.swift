@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import HardwareIO
 import TestSupport
@@ -60,6 +61,23 @@ struct FolderTests {
     #expect(throws: Files.Errno.self) { try folder.bytes(of: "pipe") }
     for name in ["../victim", "..", ".", ""] { #expect(throws: Files.Errno.self) { try folder.bytes(of: name) } }
     #expect(victimText == "secret" && OtherUser.mode(of: victim) == 0o600)
+  }
+
+  @Test func `what a power cut left of a write goes with the next write, and what others are writing stays`() throws {
+    let folder = try own()
+    // No process has a number this high (the kernel's limit is 2^22).
+    let (old, future, recent) = ("file.99999999.new", "file.99999998.new", "file.99999997.new")
+    let (living, other) = ("file.\(getppid()).new", "file.txt.99999999.new")
+    for name in [old, future, recent, living, other] { HubProcess.write("half", to: "\(folder.path)/\(name)") }
+    func date(_ name: String, _ seconds: Int) {
+      let instant = timespec(tv_sec: time(nil) + seconds, tv_nsec: 0)
+      var times = [instant, instant]
+      #expect(utimensat(AT_FDCWD, "\(folder.path)/\(name)", &times, 0) == 0)
+    }
+    for name in [old, living, other] { date(name, -3600) }
+    date(future, 86_400)
+    try folder.replace("file", with: Array("whole".utf8))
+    #expect(Files.names(in: folder.path) == ["file", living, recent, other].sorted())
   }
 
   @Test func `an open folder stays the same when its path leads elsewhere`() throws {
