@@ -123,7 +123,7 @@ static void received(struct mosquitto *client, void *object, const struct messag
   uint32_t expiry = 0;
   bool expires = library.property_read_int32(all, MESSAGE_EXPIRY, &expiry, false) != NULL;
   self->events.received(self->events.context, message->topic, message->payload, message->count,
-                        message->is_retained, expires ? (int64_t)expiry : -1);
+                        message->is_retained, expires ? (int64_t)expiry : -1, message->qos > 0);
 }
 
 /// Returns no passphrase. Without this callback, OpenSSL would ask for one at the terminal.

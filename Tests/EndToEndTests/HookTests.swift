@@ -168,6 +168,27 @@ import Testing
     listener.wait()
   }
 
+  @Test func `an event that the broker refuses is not delivered, and waits`() throws {
+    let broker = Broker { folder in
+      let list = "\(folder)/list"
+      HubProcess.write("topic readwrite #\ntopic deny sensorhub/boat/alarm\n", to: list)
+      return "allow_anonymous true\nacl_file \(list)"
+    }
+    let hub = HubProcess(
+      board: """
+        { name: "test", devices: { gps: { driver: "nmea", port: "\(folder.path)/none", speed: 9600 } },
+          mqtt: { broker: "\(broker.address)", hub: "boat" }, on: { device: { mqtt: "alarm" } } }
+        """)
+    let watch = hub.watch()
+    #expect(
+      hub.program.logs("hook on.device: not delivered yet, trying again: test: gps failed"),
+      "\(hub.program.standardError)")
+    #expect(hub.program.standardError.contains("the broker's access list must let this user write there"))
+    #expect(!hub.program.standardError.contains("hook on.device: delivered"))
+    #expect(hub.stop() == 0)
+    watch.wait()
+  }
+
   @Test(.enabled(if: RootRights.areWanted, "left out by SKIP=root"))
   func `a hub that runs as root runs no hook program, and says what to do`() throws {
     try RootRights.require()

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Guarding
 import HardwareIO
@@ -64,6 +65,35 @@ import Testing
     let longest = try HostileBroker.visit(broker.port)
     #expect(longest.isLetIn)
     #expect(longest.words == "a message takes more memory than a connection may have", "\(longest)")
+  }
+
+  @Test func `messages that need no acknowledgement do not put off the ping`() throws {
+    let broker = ScriptedBroker { visit in
+      visit.send(ScriptedBroker.accepted)
+      // A broker ends a connection on which the client is silent for half as long again as the keep-alive time.
+      while visit.isOpen, visit.said.suffix(2) != [0xC0, 0] {
+        visit.send(ScriptedBroker.packet(0x30, [0, 1, UInt8(ascii: "a"), 0]))
+        usleep(100_000)
+      }
+      visit.close()
+    }
+    defer { broker.end() }
+    var access = BrokerAccess(host: "127.0.0.1", port: broker.port, identifier: "boat")
+    // The shortest time that libmosquitto admits.
+    access.keepAliveSeconds = 5
+    let process = try Program.starting { try BrokerProcess(access, program: Program.sensorhub) }
+    var (messageCount, isOver) = (0, false)
+    while !isOver {
+      var descriptor = pollfd(fd: process.socket, events: Int16(POLLIN), revents: 0)
+      poll(&descriptor, 1, -1)
+      do throws(BrokerProcess.Failure) {
+        try process.read { if case .received = $0 { messageCount += 1 } }
+      } catch {
+        isOver = true
+      }
+    }
+    // The connection ends only when the broker has heard the ping.
+    #expect(messageCount > 10)
   }
 
   /// The variable SENSORHUB_MQTT_PACKETS=1000000 sets the number of packets.

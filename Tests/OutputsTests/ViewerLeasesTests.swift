@@ -260,6 +260,17 @@ struct ViewerLeasesTests {
     await end()
   }
 
+  @Test func `requests that the known state answers keep no device awake, however often they come`() async {
+    let request = #"{"rateHz": 0, "maxAge": 86400}"#
+    say(request)
+    // The sensor measures once, for the first request.
+    #expect(hub.waits { hub.devices.contains { $0.id == "imu" && $0.wakes == 1 } && holders("imu") == [] })
+    for _ in 1...RequestStarts.most + 5 { say(request) }
+    #expect(holders("imu") == [])
+    #expect(hub.devices.contains { $0.id == "imu" && $0.wakes == 1 })
+    await end()
+  }
+
   @Test func `requests for the parts of a device that is awake start nothing, and requests under other names do`() async
   {
     let other = ViewerRequest.Key(viewer: "tablet", stream: .part(.attitude))

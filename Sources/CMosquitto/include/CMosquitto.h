@@ -23,8 +23,9 @@ struct cmosquitto_events {
   void (*subscribed)(void *context, int reason);
   /// A message has arrived; it is valid until the call returns. `is_retained`: whether the broker had stored the
   /// message and sends it because of the subscription. `expiry_seconds` is -1 if the message does not expire.
+  /// `is_answered`: whether the library acknowledges the message, which it does not at QoS 0.
   void (*received)(void *context, const char *topic, const void *payload, int count, bool is_retained,
-                   int64_t expiry_seconds);
+                   int64_t expiry_seconds, bool is_answered);
   /// The broker has acknowledged a message of QoS 1. A `reason` of 16 means that the message has no subscriber, and 128
   /// or more that the broker refused the message.
   void (*acknowledged)(void *context, int identifier, int reason);

@@ -2,7 +2,8 @@ import Fusion
 import MonotonicTime
 import Publishing
 
-/// A request for one state whose parts are not too old and whose position is accurate enough.
+/// A request for one state whose parts are not too old and whose position is accurate enough. A request that names its
+/// parts waits until their values are known; one for the whole state takes what the devices know.
 public struct CurrentValue: Equatable, Sendable {
   public var parts: Set<StatePart>
   public var maxAge: Duration
@@ -31,9 +32,11 @@ public struct CurrentValue: Equatable, Sendable {
   func isMet(
     by state: FusedState, at now: MonotonicInstant, since began: MonotonicInstant?, of kinds: Set<DeviceStatus.Kind>
   ) -> Bool {
+    // A request for the whole state would often wait until its limit, for example for the heading of a board at rest.
+    let waitsForValues = parts != .all
     let isFresh = parts.allSatisfy { part in
-      guard !part.sources.isDisjoint(with: kinds) else { return true }
-      guard let measured = state.instant(of: part) else { return false }
+      guard part.isMeasured(by: kinds) else { return true }
+      guard let measured = state.instant(of: part), !waitsForValues || state.knows(part) else { return false }
       return now - measured <= maxAge || began.map { measured >= $0 } ?? false
     }
     guard isFresh, let accuracyMetres, parts.contains(.position), kinds.contains(.receiver) else { return isFresh }
@@ -51,6 +54,13 @@ extension StatePart {
     case .pressure: [.barometer]
     case .supply: [.supplyMonitor]
     }
+  }
+
+  /// Whether devices of these kinds can measure the part.
+  fileprivate func isMeasured(by kinds: Set<DeviceStatus.Kind>) -> Bool {
+    // Inertial sensors alone do not find north.
+    if self == .heading, kinds.isDisjoint(with: [.receiver, .magnetometer]) { return false }
+    return !sources.isDisjoint(with: kinds)
   }
 }
 
@@ -72,6 +82,16 @@ extension FusedState {
 }
 
 extension FusedState {
+  /// Whether the value of a part is known. The device that measures a part may know others before it.
+  fileprivate func knows(_ part: StatePart) -> Bool {
+    switch part {
+    case .heading: attitude?.value.headingSigmaRadians != nil
+    case .altitude: position?.value.altitudeHAEMetres != nil || position?.value.altitudeMSLMetres != nil
+    case .time: fix?.value.utcNanoseconds != nil
+    default: true
+    }
+  }
+
   /// The state, completed with the parts of an earlier state that this one lacks. Each part keeps its age and its
   /// sources, also if the board file lists the devices in another order now.
   func remembering(_ earlier: FusedState?) -> FusedState {
@@ -95,6 +115,12 @@ extension Hub {
   /// The last known value of each part, however old.
   private func rememberedState(at now: MonotonicInstant) -> FusedState {
     knownState(at: now).remembering(states.log.remembered)
+  }
+
+  /// Whether the known state meets a request, so that the request wakes no device.
+  public func knows(_ request: CurrentValue) -> Bool {
+    let now = machine.clock.now
+    return request.isMet(by: rememberedState(at: now), at: now, since: nil, of: board.fusedKinds)
   }
 
   /// A publisher of one state. It wakes devices only if the known state does not meet the request. When the time of the

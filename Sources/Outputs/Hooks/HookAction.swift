@@ -33,8 +33,13 @@ extension HookSettings.Action {
       guard let link, link.connection.isConnected else {
         return .failed("the hub is not connected to its broker", isRefusal: false)
       }
-      link.connection.publish("\(link.topics.root)/\(topic)", notice.json())
-      return .taken
+      let receipt = link.connection.publishWithReceipt("\(link.topics.root)/\(topic)", notice.json())
+      return switch receipt.wait(stop: stop) {
+      case .accepted: .taken
+      case .refused(let refusal): .failed(refusal.description, isRefusal: true)
+      case .dropped: .failed("the connection to the broker ended first", isRefusal: false)
+      case nil: .stopped
+      }
     }
   }
 

@@ -228,10 +228,10 @@ extension BrokerClient {
     events.subscribed = { context, reason in
       BrokerClient.of(context)?.report(.subscribed(BrokerClient.reason(reason)))
     }
-    events.received = { context, topic, payload, count, isRetained, expiry in
+    events.received = { context, topic, payload, count, isRetained, expiry, isAnswered in
       guard let topic else { return }
       let payload = UnsafeRawBufferPointer(start: payload, count: payload == nil ? 0 : Int(count))
-      BrokerClient.of(context)?.received(topic, payload, isRetained: isRetained, expiry)
+      BrokerClient.of(context)?.received(topic, payload, isRetained: isRetained, expiry, isAnswered: isAnswered)
     }
     events.acknowledged = { context, identifier, reason in BrokerClient.of(context)?.acknowledged(identifier, reason) }
     events.closed = { context, reason in
@@ -260,10 +260,11 @@ extension BrokerClient {
   }
 
   private func received(
-    _ topic: UnsafePointer<CChar>, _ payload: UnsafeRawBufferPointer, isRetained: Bool, _ expiry: Int64
+    _ topic: UnsafePointer<CChar>, _ payload: UnsafeRawBufferPointer, isRetained: Bool, _ expiry: Int64,
+    isAnswered: Bool
   ) {
-    // The library acknowledges this message, so something was sent to the broker now.
-    lastSaid = clock.now
+    // The broker counts the time since the client last sent something, and an acknowledgement is something.
+    if isAnswered { lastSaid = clock.now }
     let byteCount = strlen(topic) + payload.count
     guard byteCount <= access.maximumPacketByteCount else {
       return report(.leftOut(byteCount: UInt32(clamping: byteCount)))

@@ -60,6 +60,7 @@ public final class MQTTConnection: Sendable {
   public func start(_ receive: @escaping @Sendable (Event) -> Void) throws(MQTTError) {
     let error = DetachedThread.start("mqtt") { [self] in
       MQTTLoop(self, receive).run()
+      state.withLock { $0.outbox.discard() }
       receive(.ended)
     }
     if error != 0 { throw .noThread(reason: String(cString: strerror(error))) }
@@ -74,6 +75,15 @@ public final class MQTTConnection: Sendable {
   /// Publishes a message as soon as possible. Does not wait.
   public func publish(_ topic: String, _ payload: [UInt8]) {
     add(Outbox.Message(topic: topic, payload: payload))
+  }
+
+  /// Publishes a message as soon as possible. Does not wait.
+  ///
+  /// - Returns: the receipt with which the caller waits until the broker has the message
+  func publishWithReceipt(_ topic: String, _ payload: [UInt8]) -> MessageReceipt {
+    let receipt = MessageReceipt()
+    add(Outbox.Message(topic: topic, payload: payload, ticket: MessageReceipt.Ticket(receipt)))
+    return receipt
   }
 
   /// Publishes an empty object: the broker's answer says whether there are subscribers. Without a connection this
@@ -113,6 +123,8 @@ public final class MQTTConnection: Sendable {
 
   private func add(_ message: Outbox.Message) {
     let isConnected = state.withLock { state in
+      // The thread sends nothing more.
+      guard !state.isEnding else { return false }
       state.outbox.add(message)
       return state.isConnected
     }

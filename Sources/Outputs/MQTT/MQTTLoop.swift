@@ -129,6 +129,7 @@ final class MQTTLoop {
       if let until = forbidden[message.topic] {
         if clock.now < until {
           connection.messageRefused()
+          message.ticket?.settle(.refused(MQTTLoop.refusal(of: message, .notAllowed)))
           continue
         }
         forbidden[message.topic] = nil
@@ -229,7 +230,10 @@ extension MQTTLoop {
     // Lower codes mean that the broker accepted the message.
     if reason.code >= 128 {
       refused(message, MQTTRefusal.Reason(code: reason.code, words: MQTTLoop.printable(reason.words)))
-    } else if message.isProbe || reason.code == MQTTLoop.noSubscribers && !message.isRetained {
+      return
+    }
+    message.ticket?.settle(.accepted)
+    if message.isProbe || reason.code == MQTTLoop.noSubscribers && !message.isRetained {
       receive(.answered(topic: message.topic, hasSubscribers: reason.code != MQTTLoop.noSubscribers))
     }
   }
@@ -241,7 +245,13 @@ extension MQTTLoop {
       if forbidden.count >= MQTTLoop.mostForbidden { forbidden = [:] }
       forbidden[message.topic] = clock.now + MQTTLoop.forbearance
     }
-    receive(.notTaken(MQTTRefusal(topic: message.topic, byteCount: message.payload.count, reason: reason)))
+    let refusal = MQTTLoop.refusal(of: message, reason)
+    message.ticket?.settle(.refused(refusal))
+    receive(.notTaken(refusal))
+  }
+
+  private static func refusal(of message: Outbox.Message, _ reason: MQTTRefusal.Reason) -> MQTTRefusal {
+    MQTTRefusal(topic: message.topic, byteCount: message.payload.count, reason: reason)
   }
 
   /// Handles the broker's reason for ending the connection. The broker's codes begin at 128, above those of the

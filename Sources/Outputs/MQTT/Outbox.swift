@@ -4,13 +4,15 @@ import Guarding
 /// The messages that wait to be published. It keeps the latest message of each retained topic, and all other messages
 /// in order. If the others exceed a total size, the oldest ones are dropped and counted.
 struct Outbox {
-  struct Message: Equatable, Sendable {
+  struct Message: Sendable {
     var topic: String
     var payload: [UInt8]
     var isRetained = false
     var expirySeconds: UInt32 = 0
     /// Whether the message is sent only for the broker's answer.
     var isProbe = false
+    /// Tells the publisher what becomes of the message; `nil` if it does not wait for that.
+    var ticket: MessageReceipt.Ticket?
 
     /// The message's approximate size in memory, in bytes.
     var byteCount: Int { payload.count + topic.utf8.count + 64 }
@@ -62,6 +64,19 @@ struct Outbox {
     }
   }
 
+  /// Drops everything. Nothing will be sent any more.
+  mutating func discard() {
+    (retained, changed) = ([:], [])
+    while values.popFirst() != nil {}
+  }
+
   /// Marks all retained messages for publication: the broker may have restarted before the new connection.
   mutating func restart() { changed = Deque(retained.keys.sorted()) }
+}
+
+extension Outbox.Message: Equatable {
+  static func == (a: Outbox.Message, b: Outbox.Message) -> Bool {
+    a.topic == b.topic && a.payload == b.payload && a.isRetained == b.isRetained
+      && a.expirySeconds == b.expirySeconds && a.isProbe == b.isProbe && a.ticket === b.ticket
+  }
 }

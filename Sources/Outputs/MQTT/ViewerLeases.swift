@@ -99,7 +99,8 @@ final class ViewerLeases: Sendable {
     if !(isSaidNow && timed.interest.kind == .oneState), renew(key, timed) { return }
     guard state.withLock({ $0.admits(key) }) else { return host.traffic.mqtt.clientRefused() }
     let now = clock.now
-    let isTooOften = state.withLock { $0.startsTooOften(timed.interest, at: now) }
+    let isAnswered = if case .current(let value) = timed.interest.request.form { host.hub.knows(value) } else { false }
+    let isTooOften = !isAnswered && state.withLock { $0.startsTooOften(timed.interest, at: now) }
     if isTooOften { keepAwake(timed.interest.wokenParts, until: now + RequestStarts.floor) }
     let lease = lease(timed.interest, for: key)
     let (old, isNew) = state.withLock { $0.enter(ViewerRequests.Entry(timed: timed, lease: lease), for: key) }
