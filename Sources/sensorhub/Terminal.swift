@@ -27,16 +27,13 @@ enum Terminal {
   }
 
   /// Opens /dev/null for standard streams that are closed; otherwise the next opened file would become one of them.
-  /// Call this before anything is opened.
+  /// Call this before anything is opened. Standard output is opened for reading only, so that each write fails as it
+  /// would with the closed stream.
   static func replaceClosedStreams() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-      guard open("/dev/null", descriptor == STDIN_FILENO ? O_RDONLY : O_WRONLY) == descriptor else { return }
-      if descriptor == STDOUT_FILENO { isClosed.withLock { $0 = true } }
+      guard open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY) == descriptor else { return }
     }
   }
-
-  /// Whether standard output was closed when the program began.
-  private static let isClosed = Guarded(false)
 
   /// The first error in writing to standard output. A reading program that has ended is not an error.
   private static let failure = Guarded<Errno?>(nil)
@@ -66,10 +63,6 @@ enum Terminal {
   static func draw(_ drawing: String) -> Bool { printed(drawing) }
 
   private static func printed(_ text: String) -> Bool {
-    if isClosed.withLock({ $0 }) {
-      failure.withLock { $0 = .badFileDescriptor }
-      return false
-    }
     do throws(Errno) {
       try write(text, to: .standardOutput)
       return true

@@ -32,6 +32,7 @@ import Testing
     (["add", "a\"b", "--here", "40"], "the name must have"),
     (["add", "a-name-that-is-too-long-1", "--here", "40"], "the name must have at most 24 letters"),
     (["add", "anchor", "--here", "0.5"], "--here must be from 1 to 100000 metres"),
+    (["add", "anchor", "--here", "40", "--grace", "nan"], "--grace must be from 1 to 3600 seconds"),
     (["add", "anchor", "--at", "54,10", "--radius", "100001"], "--radius must be from 1 to 100000 metres"),
     (["add", "anchor", "--at", "86,10", "--radius", "40"], "--at must be a latitude from -85 to 85"),
     (["add", "anchor", "--at", "54,181", "--radius", "40"], "and a longitude from -180 to 180"),

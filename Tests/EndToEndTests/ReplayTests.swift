@@ -213,6 +213,12 @@ import Testing
       #expect(program.wait() == 0, "\(program.standardError)")
       return program.lines
     }
+    for format in ["imu-csv", "gnss-csv"] {
+      let other = Program(["export", recordings, "--format", format, "--device", "sonar"])
+      #expect(other.wait() == 65)
+      #expect(other.standardError.contains("no data of a device 'sonar'"), "\(other.standardError)")
+      #expect(other.standardError.contains("next: valid ones are "), "\(other.standardError)")
+    }
     let tables = fused(exported("imu-csv"), exported("gnss-csv"))
     let recording = fused(recordings, recordings)
     #expect(recording.count > 200 && recording.contains { $0.hasSuffix(",fused") })

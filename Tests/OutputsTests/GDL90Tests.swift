@@ -39,6 +39,17 @@ struct GDL90Tests {
     #expect(Array(unknown[11...16]) == [0xFF, 0xF0, 0x00, 0xFF, 0xF8, 0x00])
   }
 
+  @Test func `a larger radius never states a better accuracy`() {
+    // The limits of NACp are 2, 4 and 10 nautical miles; from there on it is 0.
+    let radii = [1851.0, 1852, 3703, 3704, 7407, 7408, 18_519, 18_520, 50_000]
+    let accuracies = radii.map { radius -> UInt8 in
+      var own = GDL90Message.Ownship()
+      own.radiusMetres = radius
+      return GDL90Message.ownship(own).bytes[13] & 0x0F
+    }
+    #expect(accuracies == [4, 3, 3, 2, 2, 1, 1, 0, 0])
+  }
+
   @Test func `flag bytes in the data are escaped`() {
     let frame = GDL90Message.heartbeat(hasPosition: true, second: 0x7D7E).frame
     #expect(frame.first == 0x7E && frame.last == 0x7E)

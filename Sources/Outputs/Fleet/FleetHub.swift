@@ -44,9 +44,14 @@ public struct FleetHub: Sendable {
   }
 
   private struct Devices: Decodable {
+    struct Condition: Decodable {
+      var kind, summary: String
+      var severity, nextStep: String?
+    }
     struct Device: Decodable {
       var id, power: String
       var holders: [String]
+      var conditions: [Condition]?
     }
     var devices: [Device]
   }

@@ -110,7 +110,7 @@ struct GDL90Message: Equatable {
   /// NIC and NACp (section 3.5.1.7). NIC is unknown, because only a certified receiver can vouch for the integrity.
   private static func accuracy(_ radius: Double?) -> UInt8 {
     guard let radius else { return 0 }
-    let limits = [3, 10, 30, 92.6, 185.2, 555.6, 926, 1852]
+    let limits = [3, 10, 30, 92.6, 185.2, 555.6, 926, 1852, 3704, 7408, 18_520]
     let index = limits.firstIndex { radius < $0 } ?? limits.count
     return UInt8(11 - index)
   }

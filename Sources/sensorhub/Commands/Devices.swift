@@ -100,7 +100,7 @@ struct Devices: ParsableCommand {
         + (metres.map { ", to \(Text.fixed($0, $0 < 10 ? 1 : 0)) m" } ?? "")
     }
     let left = schedule.relaxed.map {
-      " (reduced, as the energy budget is short: \(terms($0.everySeconds, $0.accuracyMetres)))"
+      " (reduced, as energy is short: \(terms($0.everySeconds, $0.accuracyMetres)))"
     }
     let due =
       schedule.dueInSeconds > 0 ? "in \(Text.duration(seconds: schedule.dueInSeconds))" : "now"

@@ -146,6 +146,9 @@ struct FenceAdd: ParsableCommand {
       throw ValidationError(
         "--at must be a latitude from \(latitudes.messageText) and a longitude from \(longitudes.messageText)")
     }
+    guard grace.map(FenceSettings.graceSeconds.contains) ?? true else {
+      throw ValidationError("--grace must be from \(FenceSettings.graceSeconds.messageText) seconds")
+    }
     if here != nil, radius != nil { throw ValidationError("--here contains the radius: leave out --radius") }
   }
 

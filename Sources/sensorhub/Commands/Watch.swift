@@ -55,7 +55,7 @@ struct Watch: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "With --every: the accuracy of a fix, as the radius that contains 95 of 100 fixes. Default: any fix.",
+      "With --every or --max-age: the accuracy of a fix, as the radius that contains 95 of 100 fixes. Default: any fix.",
       valueName: "metres"))
   var accuracy: Double?
 
@@ -86,8 +86,9 @@ struct Watch: ParsableCommand {
     parsing: .unconditional,
     help: ArgumentHelp(
       "With --once: how long to wait for the position or the parts. After that the command prints the state without them, and "
-        + "exits with code 69; 0 prints the first state. With --every: how long the receiver may be awake for one fix. After "
-        + "that the command shows the best fix so far. Default: 120 with --once, 60 with --every.", valueName: "seconds"
+        + "exits with code 69; 0 prints the first state. With --every, --max-age or --error: how long devices may be awake for "
+        + "one value. After that the command shows the best one it has. Default: 120 with --once, otherwise 60.",
+      valueName: "seconds"
     ))
   var within: Double?
 
@@ -352,7 +353,7 @@ struct Watch: ParsableCommand {
     if let accuracy, let metres = left.accuracy, metres > accuracy + 0.01 {
       parts.append("\(Text.fixed(metres, metres < 10 ? 1 : 0)) m accuracy")
     }
-    return parts.isEmpty ? "" : ", \(parts.joined(separator: ", ")) (energy budget is short)"
+    return parts.isEmpty ? "" : ", \(parts.joined(separator: ", ")) (energy is short)"
   }
 
   /// Prints a state.

@@ -48,6 +48,8 @@ struct FusedTable: ~Copyable {
       if isTaken { _ = try FileDescriptor.standardOutput.writeAll(text.bytes) }
     } catch Errno.brokenPipe {
       isTaken = false
+    } catch let error as Errno {
+      throw Terminal.isNotWritten(error)
     }
     text.removeAll()
   }

@@ -51,12 +51,13 @@ struct RecordedRows: MeasurementTable {
   /// Reads the samples of an inertial sensor. A sample's row also contains the newest magnetic field up to its time,
   /// unless an earlier row has it.
   ///
-  /// - Parameter device: the ID of the requested inertial sensor or magnetometer; for the other sensor, the first one
-  ///   in the board file is taken
+  /// - Parameter device: the ID of the requested inertial sensor or magnetometer, which the recording must contain; for
+  ///   the other sensor, the first one in the board file is taken
   init(
     inertial paths: [String], device: String?, from: ExportTime? = nil, to: ExportTime? = nil
   ) throws(CommandError) {
     let source = try Source(paths)
+    try source.require(device, of: [("/imu/", "/batch"), ("/magnetometer/", "")])
     guard let imu = source.preferred("/imu/", "/batch", device) else { throw source.lack("inertial sensor") }
     let magnetometer = source.preferred("/magnetometer/", "", device)
     self.init(columns: RecordedRows.inertialColumns.count)
@@ -84,6 +85,7 @@ struct RecordedRows: MeasurementTable {
   ) throws(CommandError) {
     let source = try Source(paths)
     try source.files.requirePresentFormat()
+    try source.require(device, of: [("/receiver/", "/epoch")])
     guard let receiver = source.preferred("/receiver/", "/epoch", device) else { throw source.lack("receiver") }
     self.init(columns: RecordedRows.fixColumns.count + 1)
     let latency = source.latency(of: receiver.id)
@@ -184,13 +186,29 @@ extension RecordedRows {
       }
     }
 
+    /// The IDs of the devices whose topic the recording has, sorted.
+    private func ids(_ prefix: String, _ suffix: String) -> [String] {
+      topics.filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }
+        .map { String($0.dropFirst(prefix.count).dropLast(suffix.count)) }.sorted()
+    }
+
+    /// Checks that the recording has a requested device. Another device's measurements would look like this one's.
+    ///
+    /// - Parameter kinds: the prefix and the suffix of the topics that the device may have
+    func require(_ device: String?, of kinds: [(prefix: String, suffix: String)]) throws(CommandError) {
+      let found = kinds.flatMap { ids($0.prefix, $0.suffix) }
+      guard let device, !found.isEmpty, !found.contains(device) else { return }
+      throw CommandError(
+        .data, "the recording contains no data of a device '\(Text.printable(device))'",
+        nextStep: "valid ones are \(found.map(Text.printable).joined(separator: ", "))")
+    }
+
     /// Chooses the device whose topic is read. A topic consists of the prefix, the device's ID and the suffix.
     ///
     /// - Returns: the requested device if the recording has its topic; otherwise the first device of the board whose
     ///   topic the recording has, or else the first device of the recording; `nil` if the recording has no such topic
     func preferred(_ prefix: String, _ suffix: String, _ wanted: String?) -> (id: String, topic: String)? {
-      let own = topics.filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }
-      let ids = own.map { String($0.dropFirst(prefix.count).dropLast(suffix.count)) }.sorted()
+      let ids = ids(prefix, suffix)
       let first = board?.devices.lazy.map(\.id).first(where: ids.contains) ?? ids.first
       let id = wanted.flatMap { ids.contains($0) ? $0 : nil } ?? first
       return id.map { ($0, prefix + $0 + suffix) }

@@ -23,17 +23,22 @@ export function between(from, to) {
   return { metres: Math.hypot(north, east), degrees: (Math.atan2(east, north) / radians + 360) % 360 };
 }
 
+/** Whether a position is precise enough to judge a circle. */
+export function isPrecise(position, radius) {
+  return (position.sigmaHorizontal ?? 0) <= radius;
+}
+
 /**
  * The next status of an anchor.
  *
  * @param before the previous status: `{ state, since, outSince }`
  * @param position the position, with `lat`, `lon` and `sigmaHorizontal`; `null` without a recent one
- * @param positionAt the time of the last position, in seconds
+ * @param positionAt the time of the last precise position, in seconds
  * @param now the present time of the same clock, in seconds
  */
 export function judge(before, anchor, position, positionAt, now) {
-  if (!position || now - positionAt > blindSeconds || (position.sigmaHorizontal ?? 0) > anchor.radius) {
-    // The state becomes "blind" only after `blindSeconds` without a position.
+  if (!position || now - positionAt > blindSeconds || !isPrecise(position, anchor.radius)) {
+    // The state becomes "blind" only after `blindSeconds` without a precise position.
     if (before.state === "blind") return before;
     const isLate = now - Math.max(positionAt ?? -Infinity, anchor.watchedSince) > blindSeconds;
     return isLate ? { ...before, state: "blind", since: now, outSince: null } : before;

@@ -1,7 +1,7 @@
 // The dashboard. An open event stream is a subscription and keeps the devices awake. The page therefore has a stream only
 // while it is not paused, and is visible or watches an anchor. Requests for the devices and the fences wake no device.
 
-import { allowSound, Anchor, canSound, fenceName, leastMetres, mostMetres, sound } from "./anchor.js";
+import { allowSound, Anchor, canSound, fenceName, isPrecise, leastMetres, mostMetres, sound } from "./anchor.js";
 import { Camera } from "./camera.js";
 import {
   beside, bounds, connected, drawGrid, drawScale, mercator, metreAt, placeAt, placed, prepare, simplified, turned,
@@ -927,7 +927,7 @@ function watchAnchor() {
   if (!anchor.place || paused || now - watchedAt < 0.9) return;
   watchedAt = now;
   const position = anchorPosition();
-  if (position) anchorSeenAt = now - position.age;
+  if (position && isPrecise(position, anchor.place.radius)) anchorSeenAt = now - position.age;
   anchor.watch(position, anchorSeenAt, now);
   if (anchor.isAlarmed && settings.sound === "on" && now > anchor.silentUntil) sound(2);
   redraw();

@@ -19,9 +19,6 @@ struct HistoryQuery {
   /// `everySeconds`, as the request spells it.
   private var every: Substring
 
-  /// The permitted parameters.
-  static let words = ["from", "to", "every", "simplify", "limit", "after"]
-
   /// - Parameters:
   ///   - now: nanoseconds since 1970
   ///   - everySeconds: the interval if the request names none
@@ -37,6 +34,9 @@ struct HistoryQuery {
     self.everySeconds = try HTTPQuery.number("every", of: request, in: 0...86_400) ?? Double(everySeconds) ?? 0
     simplifyMetres = try HTTPQuery.number("simplify", of: request, in: 0...100_000) ?? 0
     let limit = try HTTPQuery.number("limit", of: request, in: 1...Double(most)) ?? Double(most)
+    guard limit == limit.rounded() else {
+      throw HTTPError(.badRequest, message: "'limit' must be a whole number")
+    }
     self.limit = Int(limit)
     after = try HTTPQuery.text("after", of: request).map { text in
       guard let cursor = RecordingCursor(text) else {

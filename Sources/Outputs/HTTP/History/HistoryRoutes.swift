@@ -23,7 +23,7 @@ struct HistoryRoutes {
         try await SegmentDownload(history: history).response(
           context, name: PathEncoding.decoded(try context.parameters.require("name")))
       },
-      HTTPRoute(.get, "history", asking: HistoryQuery.words) { request, context in
+      HTTPRoute(.get, "history", asking: ["from", "to", "every", "limit", "after"]) { request, context in
         let catalogue = try history.catalogue()
         let query = try query(request, everySeconds: "10")
         return try await json(to: request) { json in
@@ -33,7 +33,7 @@ struct HistoryRoutes {
           HistoryReport.write(page, next: page.next.map { "/history?\(query.query(after: $0))" }, to: &json)
         }
       },
-      HTTPRoute(.get, "history/power", asking: HistoryQuery.words) { request, context in
+      HTTPRoute(.get, "history/power", asking: ["from", "to", "limit"]) { request, context in
         let catalogue = try history.catalogue()
         let query = try query(request, everySeconds: "0")
         let ids = Set(history.host.hub.devices.map(\.id))
@@ -43,7 +43,7 @@ struct HistoryRoutes {
           HistoryReport.write(page, next: page.next.map { "/history/power?\(query.query(from: $0))" }, to: &json)
         }
       },
-      HTTPRoute(.get, "history/track.gpx", asking: HistoryQuery.words) { request, context in
+      HTTPRoute(.get, "history/track.gpx", asking: ["from", "to", "every", "simplify"]) { request, context in
         let catalogue = try history.catalogue()
         return try TrackDownload(history: history, catalogue: catalogue).response(
           context, try query(request, everySeconds: "1"))
