@@ -51,7 +51,7 @@ import Testing
         """)
     let watch = hub.watch(["--every", "2", "--accuracy", "100", "--within", "60"])
     #expect(
-      watch.prints(", 250 m accuracy (energy budget is short)"), "\(watch.standardError)")
+      watch.prints(", 250 m accuracy (energy is short)"), "\(watch.standardError)")
     #expect(!watch.standardOutput.contains("every 2"), "\(watch.standardOutput)")
     watch.send(SIGINT)
     watch.wait()
