@@ -40,7 +40,8 @@ def run(bench):
         "for unit in brltty ModemManager; do mkdir -p /run/systemd/system/$unit.service.d;"
         " printf '[Service]\\nTimeoutStartSec=600\\n' >/run/systemd/system/$unit.service.d/slow.conf; done; systemctl daemon-reload;"
         " systemctl stop brltty; echo 'braille-driver at,ce,hd,hm,ht,md' >>/etc/brltty.conf;"
-        " systemctl restart polkit; for try in $(seq 60); do systemctl start ModemManager; mmcli -G DEBUG >/tmp/mmcli 2>&1 && break; sleep 2; done",
+        " systemctl restart polkit; for try in $(seq 60); do systemctl reset-failed ModemManager; systemctl start ModemManager;"
+        " mmcli -G DEBUG >/tmp/mmcli 2>&1 && break; sleep 2; done",
         check=False, seconds=900)
     try:
         cable_that_brltty_takes(bench)
@@ -65,7 +66,8 @@ def cable_that_brltty_takes(bench):
     active = machine.ssh("systemctl is-active ModemManager brltty", check=False).split()
     saw(PART, "ModemManager and brltty", ", ".join(active), active == ["active", "active"])
     if active != ["active", "active"]:
-        print(machine.ssh("journalctl -b --no-pager -u ModemManager -u brltty -u polkit | tail -n 30", check=False))
+        for unit in ["ModemManager", "polkit", "brltty"]:
+            print(machine.ssh(f"journalctl -b --no-pager -u {unit} | head -n 20; journalctl -b --no-pager -k -g {unit} | tail -n 5", check=False))
     ports = machine.ssh("ls /dev/ttyUSB* 2>/dev/null", check=False).split()
     saw(PART, "ports of the cable after brltty has looked at it", ", ".join(ports) or "none", not ports)
     saw(PART, "what the hub advises", step or "nothing", "brltty" in step)
