@@ -115,14 +115,16 @@ def console(bench):
     command = "stat -L -c '%U:%G %a' /dev/serial0"
     before = machine.ssh(command).strip()
     printed = machine.ssh(
-        "chmod 644 port.json5; cp port.json5 sensorhub /run/; cd /run; systemd-run -q --unit=port --wait --pipe -p DynamicUser=yes"
-        " -p SupplementaryGroups=dialout -p ProcSubset=pid -p RuntimeDirectory=port /run/sensorhub run --board /run/port.json5"
+        "chmod 644 port.json5; cp port.json5 /run/; cp sensorhub /run/another-hub; cd /run; systemd-run -q --unit=port --wait --pipe -p DynamicUser=yes"
+        " -p SupplementaryGroups=dialout -p ProcSubset=pid -p RuntimeDirectory=port /run/another-hub run --board /run/port.json5"
         " --socket /run/port/state.sock 2>&1 & for try in $(seq 60); do [ -S /run/port/state.sock ] && break; sleep 1; done;"
-        " timeout 10 /run/sensorhub watch --socket /run/port/state.sock >/run/watched 2>&1; systemctl stop port; wait", check=False, seconds=300)
+        " timeout 10 /run/another-hub watch --socket /run/port/state.sock >/run/watched 2>&1; systemctl stop port; wait", check=False, seconds=300)
     after = machine.ssh(command).strip()
     lines = printed.splitlines()
     warned = next((line for line in lines if "for a login" in line), "no warning")
     saw(PART, "a hub on the login's port warns", warned, all(word in warned for word in wanted))
+    if warned == "no warning":
+        print(f"  | {printed}", flush=True)
     if not may_open(before) and not may_open(after):
         refused = next((line for line in lines if "terminal of a login" in line), printed.strip()[-200:])
         saw(PART, "the hub may not open the port", refused, "do_serial_cons 1" in refused)
