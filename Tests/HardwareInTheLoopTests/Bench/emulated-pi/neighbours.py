@@ -34,14 +34,14 @@ def run(bench):
     if not machine.ssh("systemctl list-unit-files --no-legend ModemManager.service", check=False).strip():
         machine.ssh("DEBIAN_FRONTEND=noninteractive dpkg -i packages/*.deb >/tmp/dpkg 2>&1 || { tail /tmp/dpkg; false; }", seconds=1800)
     # The five seconds that brltty gives itself are too short for an emulated processor. Debian's brltty 6.7 crashes when it has tried
-    # all drivers of displays in turn, so this list has those that look at FTDI's cables. In one run beside two builds, ModemManager
-    # had failed after the restart of polkit, which it asks, so it is started until it answers.
+    # all drivers of displays in turn, so this list has those that look at FTDI's cables. QEMU 10.0 may run stale code of a page of a
+    # file: ModemManager and iconv then crash in glibc's UTF-16 module, whose content is right, until the kernel reads the file again.
     machine.ssh(
         "for unit in brltty ModemManager; do mkdir -p /run/systemd/system/$unit.service.d;"
         " printf '[Service]\\nTimeoutStartSec=600\\n' >/run/systemd/system/$unit.service.d/slow.conf; done; systemctl daemon-reload;"
         " systemctl stop brltty; echo 'braille-driver at,ce,hd,hm,ht,md' >>/etc/brltty.conf;"
-        " systemctl restart polkit; for try in $(seq 60); do systemctl reset-failed ModemManager; systemctl start ModemManager;"
-        " mmcli -G DEBUG >/tmp/mmcli 2>&1 && break; sleep 2; done",
+        " systemctl restart polkit; for try in $(seq 60); do echo 3 >/proc/sys/vm/drop_caches; systemctl reset-failed ModemManager;"
+        " systemctl start ModemManager; mmcli -G DEBUG >/tmp/mmcli 2>&1 && break; sleep 2; done",
         check=False, seconds=900)
     try:
         cable_that_brltty_takes(bench)
