@@ -82,6 +82,10 @@ def receiver_at(bench, what, port):
         device = bench.hub.device("gps")
     fixes = len(machine.receivers["gps"].fixes) - before
     saw(PART, f"{what}: the receiver", f"{device.get('power')} ({device.get('title', '')}), {fixes} fixes sent", device.get("power") == "tracking")
+    if device.get("power") != "tracking":
+        changes = [f"{at - machine.booted_at:.1f} s {line} {level}" for at, line, level in machine.lines.changes if at > machine.booted_at]
+        print(f"  | lines since the start of QEMU: {', '.join(changes)}")
+        print(machine.ssh("cat /proc/tty/driver/serial /proc/tty/driver/ttyAMA; grep -i uart /proc/interrupts", check=False), flush=True)
     states.end()
     bench.await_lines(0, 60)
 

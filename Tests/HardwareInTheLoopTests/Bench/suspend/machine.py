@@ -149,6 +149,7 @@ class Machine:
         self.questions = 0
         self.receivers = {name: Receiver(name, self) for name in self.LINES.NAMES}
         self.process = None
+        self.booted_at = 0.0  # the host's monotonic time at which QEMU was started
         self.qmp = None
         self.port = None
         for receiver in self.receivers.values():
@@ -167,6 +168,7 @@ class Machine:
             if os.path.exists(self.path(name)):
                 os.unlink(self.path(name))
         self.sleeping.clear()
+        self.booted_at = time.monotonic()
         self.events = queue.Queue()
         self.answers = queue.Queue()
         sockets = []
