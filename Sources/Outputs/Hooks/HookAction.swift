@@ -37,7 +37,7 @@ extension HookSettings.Action {
       return switch receipt.wait(stop: stop) {
       case .accepted: .taken
       case .refused(let refusal): .failed(refusal.description, isRefusal: true)
-      case .dropped: .failed("the connection to the broker ended first", isRefusal: false)
+      case .dropped: .failed("the message was dropped before the broker had it", isRefusal: false)
       case nil: .stopped
       }
     }

@@ -11,7 +11,7 @@ struct Outbox {
     var expirySeconds: UInt32 = 0
     /// Whether the message is sent only for the broker's answer.
     var isProbe = false
-    /// Tells the publisher what becomes of the message; `nil` if it does not wait for that.
+    /// Tells the publisher whether the broker has the message; `nil` if the publisher does not wait for that.
     var ticket: MessageReceipt.Ticket?
 
     /// The message's approximate size in memory, in bytes.
