@@ -64,9 +64,6 @@ class Pi(Machine):
         self.devices = []  # further arguments of QEMU
         self.kernel, self.initrd, self.device_tree = (f"{image}/{name}" for name in ["kernel", "initrd", "device-tree"])
         super().__init__(image, folder, "tcg")
-        # On a busy machine, the emulated hub may take a second to open its port.
-        for receiver in self.receivers.values():
-            receiver.silence = 1.5
 
     def supplied(self, name):
         return (self.always_supplied or self.lines.levels[name]) and (name != "cable" or self.plugged)

@@ -50,6 +50,7 @@ class Lines:
 class Receiver(threading.Thread):
     """A receiver with a hot start of two seconds. It takes its time from the host, and sends nothing to a port that sleeps."""
 
+    SILENCE = 0.5  # the seconds from its supply to its first sentence
     HOT_START = 2.0
 
     def __init__(self, name, machine):
@@ -57,7 +58,6 @@ class Receiver(threading.Thread):
         self.name_of_line, self.machine = name, machine
         self.latitude, self.longitude = 52.5, 13.4
         self.on_since = None
-        self.silence = 0.5  # the seconds from its supply to its first sentence
         self.fixes = []  # (UTC of the fix, host's monotonic time)
         self.sent = set()  # the UTC of all sentences
         self.commands = bytearray()  # what was sent to the receiver
@@ -76,7 +76,7 @@ class Receiver(threading.Thread):
             second = int(now - 0.1)
             if self.on_since is None or self.connection is None or self.machine.sleeping.is_set():
                 continue
-            if time.monotonic() - self.on_since < self.silence:
+            if time.monotonic() - self.on_since < self.SILENCE:
                 continue
             has_fix = time.monotonic() - self.on_since >= self.HOT_START
             self.sent.add(second)
