@@ -233,7 +233,7 @@ or full. On it: sudo mount -o remount,exec /tmp; then this again" 73
     fail "$target has written no board file" 74
   }
   mv "$work/board.json5" "$found"
-  echo "brought back: $found; next: ./deploy.sh $target --board $found"
+  echo "brought back: $found; next: ./deploy.sh $target --board $(printf %q "$found")"
   exit $code
 fi
 
@@ -245,8 +245,10 @@ cp systemd/sensorhub{.service,.sysusers,.tmpfiles,-policy.service} systemd/activ
 if [ -n "$board" ]; then
   cp "$board" "$folder/board.json5"
 else
-  # Uses the board file of the release in service, so that the same executable gives the same release.
-  remote "cat /opt/sensorhub/current/board.json5" >"$folder/board.json5" 2>/dev/null || rm -f "$folder/board.json5"
+  # Uses the board file that was put into service last, so that the same executable gives the same release. After a rollback it is not
+  # that of the release in service.
+  remote "cat /opt/sensorhub/board.installed 2>/dev/null || cat /opt/sensorhub/current/board.json5" >"$folder/board.json5" 2>/dev/null ||
+    rm -f "$folder/board.json5"
 fi
 # The name of a release is a hash of its contents, so the same release has the same name.
 id=$(cd "$folder" && sha256sum -- * | sha256sum | cut -c 1-12)
