@@ -132,7 +132,7 @@ def own_bus(machine):
     saw(PART, "`check` with the clock's driver, which has no alarm", after, "cannot wake the board" in after)
     taken = machine.ssh("./sensorhub probe --bus /dev/i2c-1 2>&1", check=False, seconds=300)
     last = " ".join(taken.strip().splitlines()[-2:])
-    saw(PART, "the end of `probe` while the kernel drives the chips", last, "wiring" not in last)
+    saw(PART, "the end of `probe` while the kernel drives the chips", last, bool(last) and "wiring" not in last)
     machine.ssh(f"echo 0x1e >{ADAPTER}/delete_device; echo 0x68 >{ADAPTER}/delete_device")
 
 
