@@ -172,4 +172,22 @@ struct ClockTests {
     #expect(status(9, pulse: pulse(4, lateBy: 30_000_000)).state == .missing)
     #expect(status(10, pulse: pulse(10, lateBy: 0)).state == .present)
   }
+
+  /// The offsets are those that a LEA-M8F and others state in NAV-PVT.
+  @Test(arguments: [-192_599, 399_080] as [Int64])
+  func `an instant that a u-blox states beside its second belongs to that second's pulse`(_ nanoseconds: Int64) {
+    var comparison = ClockComparison(fixLatency: .zero)
+    let pulse = ClockTests.noon + 5 * ClockTests.second + 250_000_000
+    var observation = epoch(5)
+    observation.fix.time?.nanosecondsSince1970 += nanoseconds
+    let offset = comparison.offset(of: observation, pulse: pulse, system: pulse + 400_000_000)
+    #expect(offset?.source == .pulse && offset?.offsetSeconds == -0.25)
+  }
+
+  @Test func `after the system clock is set back, a pulse that has ended does not prevent offsets`() {
+    var comparison = ClockComparison(fixLatency: .zero)
+    let pulse = ClockTests.noon + 90 * 86_400 * ClockTests.second
+    let offset = comparison.offset(of: epoch(6), pulse: pulse, system: ClockTests.noon + 6 * ClockTests.second)
+    #expect(offset?.source == .epoch)
+  }
 }

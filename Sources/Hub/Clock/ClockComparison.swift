@@ -8,6 +8,8 @@ import Publishing
 /// Compares the system clock with the receiver's: by the pulse if there is one, otherwise by the arrival of the epoch.
 struct ClockComparison {
   private static let second: Int64 = 1_000_000_000
+  /// The longest time between the instant of a solution and the whole second that it belongs to, nanoseconds.
+  private static let longestOffset: Int64 = 5_000_000
 
   private let fixLatency: Duration
   private var lastPulse: Int64?
@@ -75,14 +77,18 @@ struct ClockComparison {
       source: .epoch, receiverNanosecondsSince1970: time + Int64(fixLatency.inSeconds * 1e9),
       systemNanosecondsSince1970: system)
     guard let pulse else { return arrival }
+    // A u-blox states the instant of its solution, which is some microseconds from the whole second of the pulse.
+    let second = (time + ClockComparison.second / 2) / ClockComparison.second * ClockComparison.second
     // The epoch of a whole second follows that second's pulse, and comes before the next one.
-    guard time % ClockComparison.second == 0, pulse != lastPulse, (0..<ClockComparison.second).contains(system - pulse)
+    guard abs(time - second) <= ClockComparison.longestOffset, pulse != lastPulse,
+      (0..<ClockComparison.second).contains(system - pulse)
     else {
-      // After ten seconds without a pulse, the arrival of the epoch counts again.
-      return system - pulse > 10 * ClockComparison.second ? arrival : nil
+      // After ten seconds without a pulse, the arrival of the epoch counts again. A clock that was set back shows the
+      // last pulse in the future.
+      return abs(system - pulse) > 10 * ClockComparison.second ? arrival : nil
     }
     lastPulse = pulse
-    return ClockOffset(source: .pulse, receiverNanosecondsSince1970: time, systemNanosecondsSince1970: pulse)
+    return ClockOffset(source: .pulse, receiverNanosecondsSince1970: second, systemNanosecondsSince1970: pulse)
   }
 
   private static func systemTime(of instant: MonotonicInstant, on machine: Machine) -> Int64 {
