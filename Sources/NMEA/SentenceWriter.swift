@@ -25,14 +25,16 @@ public enum SentenceField {
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 
+  /// The time of day, rounded to a hundredth of a second: `123519.00`.
   public static func time(_ utc: UTCTime) -> String {
-    let parts = utc.components
+    let parts = utc.rounded.components
     return padded(parts.hour, 2) + padded(parts.minute, 2) + padded(parts.second, 2) + "."
       + padded(parts.nanosecond / 10_000_000, 2)
   }
 
+  /// The date of the rounded time: `311226`.
   public static func date(_ utc: UTCTime) -> String {
-    let date = utc.components.date
+    let date = utc.rounded.components.date
     return padded(Int(date.day), 2) + padded(Int(date.month), 2) + padded(Int(date.year) % 100, 2)
   }
 

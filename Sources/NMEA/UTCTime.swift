@@ -50,7 +50,7 @@ public struct TimeOfDay: Equatable, Sendable {
   public func isNextDay(after other: TimeOfDay) -> Bool { second < other.second - 43200 }
 
   /// Whether this time belongs to the evening before the other time, and has arrived late.
-  func isPreviousDay(before other: TimeOfDay) -> Bool { second > other.second + 43200 }
+  public func isPreviousDay(before other: TimeOfDay) -> Bool { second > other.second + 43200 }
 }
 
 /// A day of the proleptic Gregorian calendar.
@@ -59,9 +59,12 @@ public struct CalendarDate: Equatable, Sendable {
   public var month: Int8
   public var day: Int8
 
-  /// `nil` unless the year is 1900 to 2200, the month 1 to 12 and the day 1 to 31.
+  /// The years whose times, and their differences, can be counted in nanoseconds.
+  private static let years = 1970...2200
+
+  /// `nil` unless the year is 1970 to 2200, the month 1 to 12 and the day 1 to 31.
   public init?(year: Int, month: Int, day: Int) {
-    guard (1...12).contains(month), (1...31).contains(day), (1900...2200).contains(year) else { return nil }
+    guard (1...12).contains(month), (1...31).contains(day), CalendarDate.years.contains(year) else { return nil }
     self.year = Int16(year)
     self.month = Int8(month)
     self.day = Int8(day)
@@ -75,8 +78,15 @@ public struct CalendarDate: Equatable, Sendable {
     return 365 * shiftedYear + leapDays + (153 * shiftedMonth + 2) / 5 + Int(day) - 1 - 719_468
   }
 
-  var next: CalendarDate { CalendarDate(daysSince1970: daysSince1970 + 1) }
-  var previous: CalendarDate { CalendarDate(daysSince1970: daysSince1970 - 1) }
+  /// The next day; `nil` after the last year.
+  var next: CalendarDate? { neighbour(1) }
+  /// The day before; `nil` before the first year.
+  var previous: CalendarDate? { neighbour(-1) }
+
+  private func neighbour(_ days: Int) -> CalendarDate? {
+    let date = CalendarDate(daysSince1970: daysSince1970 + days)
+    return CalendarDate.years.contains(Int(date.year)) ? date : nil
+  }
 
   init(daysSince1970 days: Int) {
     let shifted = days + 719_468
@@ -119,5 +129,13 @@ public struct UTCTime: Equatable, Comparable, Sendable {
       days -= 1
     }
     return (CalendarDate(daysSince1970: days), second / 3600, second / 60 % 60, second % 60, nanosecond)
+  }
+  /// The nearest hundredth of a second, the precision of sentences. A u-blox states the instant of its solution, which
+  /// may be some microseconds before the second that it is meant for.
+  public var rounded: UTCTime {
+    let hundredth: Int64 = 10_000_000
+    let remainder = (nanosecondsSince1970 % hundredth + hundredth) % hundredth
+    let step = remainder < hundredth / 2 ? -remainder : hundredth - remainder
+    return UTCTime(nanosecondsSince1970: nanosecondsSince1970 &+ step)
   }
 }

@@ -13,10 +13,8 @@ extension FusedState {
     return UTCTime(nanosecondsSince1970: utc &+ (instant.nanoseconds &- fix.at.nanoseconds))
   }
 
-  /// UTC at an instant in the precision of sentences, rounded down to hundredths of a second.
-  func sentenceTime(at instant: MonotonicInstant) -> UTCTime? {
-    utc(at: instant).map { UTCTime(nanosecondsSince1970: $0.nanosecondsSince1970 / 10_000_000 * 10_000_000) }
-  }
+  /// UTC at an instant in the precision of sentences, rounded to hundredths of a second.
+  func sentenceTime(at instant: MonotonicInstant) -> UTCTime? { utc(at: instant)?.rounded }
 
   /// Whether the position is dead-reckoned: by the receiver, or by the IMU if the receiver's last epoch has no fix.
   var isReckoned: Bool {

@@ -4,6 +4,8 @@ import NMEA
 public struct SentenceLogClock {
   private static let day: Int64 = 86_400_000_000_000
   private static let longestDisorder: Int64 = 10_000_000_000
+  /// The longest log, days. Without this limit, the time of a log without dates could become too large for its type.
+  private static let longestLog: Int64 = 36_525
 
   /// The midnight before the log, nanoseconds since 1970; 0 if no sentence contains a date.
   public let midnightNanosecondsSince1970: Int64
@@ -23,7 +25,11 @@ public struct SentenceLogClock {
   public mutating func time(ofWhatStates stated: StatedTime?) -> Int64? {
     if let stated {
       let (time, date) = (stated.time, stated.date)
-      if let last, time.isNextDay(after: last) { days += 1 }
+      if let last {
+        // A sentence of the second before midnight may come late.
+        if time.isNextDay(after: last) { days = min(days + 1, SentenceLogClock.longestLog) }
+        if time.isPreviousDay(before: last) { days -= 1 }
+      }
       if let date, midnightNanosecondsSince1970 != 0 {
         let midnight = UTCTime(date: date, time: TimeOfDay(second: 0)).nanosecondsSince1970
         days = (midnight - midnightNanosecondsSince1970) / SentenceLogClock.day
@@ -32,7 +38,8 @@ public struct SentenceLogClock {
       let nanoseconds = days * SentenceLogClock.day + Int64(time.second) * 1_000_000_000 + Int64(time.nanosecond)
       let before = lastNanoseconds ?? nanoseconds
       // A small step back only means that the sentences of an epoch are in another order.
-      lastNanoseconds = before - nanoseconds > SentenceLogClock.longestDisorder ? nanoseconds : max(nanoseconds, before)
+      let isRepeated = nanoseconds < before - SentenceLogClock.longestDisorder
+      lastNanoseconds = isRepeated ? nanoseconds : max(nanoseconds, before)
     }
     return lastNanoseconds
   }
