@@ -149,4 +149,19 @@ struct AntennaHeadingTests {
       headings([gga(0) + hdt, gga(1) + hdt, gga(2) + hdt], promptness: .learned, every: 1_000_000_000)
         .compactMap { $0?.degrees } == [123.4, 123.4, 123.4])
   }
+
+  /// A u-blox of a moving base without NAV-EOE. Its heading is the last message of each epoch.
+  @Test(arguments: [1_000_000_000, 100_000_000] as [Int64])
+  func `the baseline after each solution is the heading of that epoch`(_ interval: Int64) {
+    var (reads, expected): ([[UInt8]], [Double]) = ([], [])
+    for second in 0..<10 as Range<UInt32> {
+      let solution = MadeMessage.navPVT(
+        timeOfWeekMilliseconds: (129_618 + second) * 1000, latitudeDegrees: 52, longitudeDegrees: -13,
+        second: UInt8(second))
+      expected.append(200 + Double(second))
+      reads.append(solution + baseline(flags: Self.good, degrees: 200 + Double(second), second: second))
+    }
+    let found = headings(reads, promptness: .learned, every: interval).compactMap { $0?.degrees.rounded() }
+    #expect(found == expected)
+  }
 }

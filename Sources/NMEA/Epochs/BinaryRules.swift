@@ -16,6 +16,12 @@ extension EpochAssembler {
     if takeAside(message) {
       used.endList()
       lastWasGSV = false
+      // A heading opens no epoch, but it may be the last message of one. Without it, the epoch would not be complete.
+      if message.format == .ubx, let baseline = NavigationRelativePosition(message), let epochStamp,
+        !ofDay(baseline.timeOfWeekMilliseconds).isAnotherEpoch(than: epochStamp)
+      {
+        noteEnd(MessageCode(message), receive)
+      }
       return .taken
     }
     var update = FixUpdate()
@@ -168,10 +174,15 @@ extension EpochAssembler {
   /// Sets the stamp of the epoch from the time of week. The stamp is in UTC, so that sentences of the same instant
   /// belong to the same epoch.
   private mutating func stamp(_ timeOfWeekMilliseconds: UInt32, _ update: inout FixUpdate) {
-    let utc = Int64(timeOfWeekMilliseconds) - leapSeconds * 1000
-    let ofDay = (utc % 86_400_000 + 86_400_000) % 86_400_000
-    update.stamp = TimeOfDay(second: Int(ofDay / 1000), nanosecond: Int(ofDay % 1000) * 1_000_000)
+    update.stamp = ofDay(timeOfWeekMilliseconds)
     update.concernsFix = true
+  }
+
+  /// The time of day in UTC of a time of the GPS week.
+  private func ofDay(_ timeOfWeekMilliseconds: UInt32) -> TimeOfDay {
+    let utc = Int64(timeOfWeekMilliseconds) - leapSeconds * 1000
+    let milliseconds = (utc % 86_400_000 + 86_400_000) % 86_400_000
+    return TimeOfDay(second: Int(milliseconds / 1000), nanosecond: Int(milliseconds % 1000) * 1_000_000)
   }
 
   private mutating func stamp(_ timeOfWeek: UInt32, _ date: NavigationDate?, _ update: inout FixUpdate) {

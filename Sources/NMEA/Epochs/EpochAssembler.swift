@@ -245,7 +245,7 @@ public struct EpochAssembler: ~Copyable, Sendable {
   }
 
   /// Handles the end of a sentence or of a list of sentences, which may be the epoch's last.
-  private mutating func noteEnd(_ code: MessageCode, _ receive: (borrowing GNSSEpoch) -> Void) {
+  mutating func noteEnd(_ code: MessageCode, _ receive: (borrowing GNSSEpoch) -> Void) {
     detector.note(code)
     if promptness == .learned, isPending, detector.expectsEnd {
       detector.wasTakenAtItsWord()
