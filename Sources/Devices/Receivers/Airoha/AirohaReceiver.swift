@@ -67,12 +67,16 @@ struct AirohaReceiver: CommandedReceiver {
   /// Saves the settings. At rates above 1 Hz, the receiver saves only while its receiving part is off.
   private func save(_ channel: CommandChannel) throws(HardwareError) -> ReceiverAnswer {
     var answer = try channel.ask(AirohaReceiver.command("382", "1"))
-    if answer.isGood { answer = try channel.ask(AirohaReceiver.command("003")) }
-    guard answer.isGood else { return answer }
-    answer = try channel.ask(AirohaReceiver.command("513"))
-    let started = try channel.ask(AirohaReceiver.command("002"))
+    if answer.isGood {
+      answer = try channel.ask(AirohaReceiver.command("003"))
+      if answer.isGood { answer = try channel.ask(AirohaReceiver.command("513")) }
+      // A command takes effect although its answer is lost, or the reader stops before it comes. The receiving part
+      // would then stay off, and the next start would hear nothing.
+      let started = try channel.ask(AirohaReceiver.command("002"))
+      if answer.isGood { answer = started }
+    }
     _ = try channel.ask(AirohaReceiver.command("382", "0"))
-    return started.isGood ? answer : started
+    return answer
   }
 
   mutating func restore(_ channel: CommandChannel) {}
