@@ -68,7 +68,13 @@ public struct RecordingFiles: Sendable {
     files.sort { ($0.startNanoseconds, $0.path) < ($1.startNanoseconds, $1.path) }
   }
 
-  public var messageCount: UInt64 { files.reduce(0) { $0 + $1.messageCount } }
+  /// The number of messages that the files state, for the progress of long work. A damaged file may state any number.
+  public var messageCount: UInt64 {
+    files.reduce(0) { total, file in
+      let (sum, isTooLarge) = total.addingReportingOverflow(file.messageCount)
+      return isTooLarge ? .max : sum
+    }
+  }
 
   private static func isFolder(_ path: String) -> Bool {
     var status = stat()
