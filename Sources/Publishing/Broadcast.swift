@@ -185,6 +185,12 @@ final class Broadcast<Output: Sendable, Failure: Error>: Sendable {
     }
   }
 
+  func forgetLatest(generation: Int) {
+    state.withLock { state in
+      if state.generation == generation { state.latest = nil }
+    }
+  }
+
   // MARK: The delivering role
 
   /// Increments the number of deliveries. If the role was free, this thread takes it. Returns whether it did.

@@ -485,4 +485,6 @@ public final class LazyPublisher<Output: Sendable, Failure: Error>: Publisher {
   }
 
   func deliver() { broadcast.deliver() }
+
+  func forgetLatest(_ run: RunState) { broadcast.forgetLatest(generation: run.id) }
 }

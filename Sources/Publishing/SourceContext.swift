@@ -54,6 +54,10 @@ public struct ActivationContext<Output: Sendable, Failure: Error>: Sendable {
   /// Delivers the staged values on this thread, or waits like `send` while another thread is delivering.
   public func deliver() { publisher.deliver() }
 
+  /// Forgets the latest value, so that later subscribers do not get it. Call this when the value describes the present
+  /// no longer, but the run goes on.
+  public func forgetLatest() { publisher.forgetLatest(run) }
+
   /// The holders of this publisher. An activation passes them on when it subscribes upstream.
   public var holders: Holders { publisher.forwardedHolders }
 

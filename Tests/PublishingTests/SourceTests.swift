@@ -278,4 +278,24 @@ struct SourceTests {
     #expect(upstream.activity.value.phase == .idle)
     subscription.cancel()
   }
+
+  @Test func `a derived publisher can forget its latest value while it goes on`() {
+    let upstream = Subject<Int?, Never>()
+    let derived = LazyPublisher<Int, Never>(deriving: "derived", replaysLatest: true) { run in
+      upstream.subscribe(
+        as: run.holders, receiveValue: { if let value = $0 { run.send(value) } else { run.forgetLatest() } })
+    }
+    let (first, second, third) = (Listener(), Listener(), Listener())
+    let lifetime = Lifetime()
+    first.subscribe(to: derived).store(in: lifetime)
+    upstream.send(1)
+    second.subscribe(to: derived).store(in: lifetime)
+    upstream.send(nil)
+    third.subscribe(to: derived).store(in: lifetime)
+    upstream.send(2)
+    #expect(first.events.values == [.value(1), .value(2)])
+    #expect(second.events.values == [.value(1), .value(2)])
+    #expect(third.events.values == [.value(2)])
+    lifetime.end()
+  }
 }

@@ -152,7 +152,11 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
       deriving: name, replaysLatest: replaysLatest, clock: clock, holderObserver: monitor
     ) { (run) throws(Never) in
       source.retrying(
-        { Backoff.device($0, switched: rail.switch != .none) }, hint: hint, failures: failures, clock: clock
+        { failure in
+          // A value from before a failure, or from before a suspension, is not a present one.
+          run.forgetLatest()
+          return Backoff.device(failure, switched: rail.switch != .none)
+        }, hint: hint, failures: failures, clock: clock
       ).subscribe(as: run.holders, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
     }
     self.motion = motion(source, monitor, rail)
