@@ -169,7 +169,12 @@ public final class DeviceMonitor: Sendable {
   /// Sets the activity of the device's lazy publisher, from which the status follows.
   func follow(_ activity: SourceActivity) { change { state, _ in state.machine.status.take(activity) } }
 
-  /// Whether a holder that meets the condition needs the device.
+  /// Whether a holder that meets the condition needs the device, also while the device fails and is tried again.
+  func isHeld(by isMeant: (Holder) -> Bool = { _ in true }) -> Bool {
+    state.withLock { $0.machine.holders.contains(where: isMeant) }
+  }
+
+  /// Whether the device runs, or starts, for a holder that meets the condition.
   func isWanted(by isMeant: (Holder) -> Bool = { _ in true }) -> Bool {
     state.withLock { $0.machine.status.isSubscribed && $0.machine.holders.contains(where: isMeant) }
   }

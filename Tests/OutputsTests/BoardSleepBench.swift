@@ -105,7 +105,10 @@ final class BoardSleepBench {
 
   static let keys = "board: 'suspend', idle: 30, afterStart: 0"
 
-  init(_ keys: String = BoardSleepBench.keys, folder: TemporaryFolder, from seconds: Int64 = 1201) throws {
+  init(
+    _ keys: String = BoardSleepBench.keys, folder: TemporaryFolder, from seconds: Int64 = 1201,
+    port: String = "simulated/gps"
+  ) throws {
     let clock = ManualClock(now: MonotonicInstant(nanoseconds: seconds * 1_000_000_000))
     self.clock = clock
     let surroundings = self.surroundings
@@ -115,7 +118,7 @@ final class BoardSleepBench {
     self.system = system
     rtc = FakeClock(system)
     let machine = Machine(hardware: hardware, clock: clock, systemTime: system)
-    host = HubHost(Hub(board: try BoardSleepBench.board(keys), on: machine), version: "test")
+    host = HubHost(Hub(board: try BoardSleepBench.board(keys, port: port), on: machine), version: "test")
     file = BoardSleepFile(path: "\(folder.path)/sleep.json", makeFolder: {})
     output = BoardSleepOutput(
       host: host, sink: JournalSink(to: notebook), file: file, power: logind,
@@ -124,9 +127,9 @@ final class BoardSleepBench {
         isReal: { _ in surroundings.isReal.withLock { $0 } }, save: { [saves] in saves.append(1) }))
   }
 
-  static func board(_ keys: String) throws -> Board {
+  static func board(_ keys: String, port: String = "simulated/gps") throws -> Board {
     let text = """
-      { name: 'x', devices: { gps: { driver: 'nmea', port: 'simulated/gps',
+      { name: 'x', devices: { gps: { driver: 'nmea', port: '\(port)',
           power: { switch: 'gpio', chip: 'simulated', line: 'gps-power', lingerSeconds: 0 } } },
         fusion: { devices: [] }, sleep: { \(keys) } }
       """

@@ -69,6 +69,24 @@ struct BoardSleepOutputTests {
     await bench.end()
   }
 
+  @Test func `a client keeps the board awake also while its device is missing`() async throws {
+    let bench = try BoardSleepBench(folder: folder, port: "simulated/none")
+    bench.begin()
+    let client = bench.host.hub.powerLease(of: "gps").subscribe(as: "test", receiveValue: { _ in })
+    #expect(bench.host.hub.waits { bench.host.hub.devices.first?.power == .failed })
+    // The hub tries the device again after growing pauses of up to a minute.
+    bench.pass(200)
+    #expect(bench.logind.requests.values.isEmpty)
+    #expect(bench.host.boardSleep.value?.reason.contains("holds gps") == true)
+    client.cancel()
+    #expect(
+      eventually {
+        bench.pass(1)
+        return bench.logind.requests.values.count == 1
+      })
+    await bench.end()
+  }
+
   @Test func `a connected client keeps the board awake if the board file names its output`() async throws {
     let bench = try BoardSleepBench(BoardSleepBench.keys + ", keep: ['gpsd']", folder: folder)
     bench.host.traffic.gpsd.clientCame()

@@ -12,9 +12,9 @@ extension Hub {
       let status = monitor.changes.value
       // The regular measurements of the battery would otherwise begin the idle time again and again.
       if status.id == battery, restsForBattery {
-        return Hub.need(of: status, isWanted: monitor.isWanted { $0.id != BatteryMonitor.holder.id }, isAlone: true)
+        return Hub.need(of: status, isHeld: monitor.isHeld { $0.id != BatteryMonitor.holder.id }, isAlone: true)
       }
-      return Hub.need(of: status, isWanted: monitor.isWanted(), isAlone: false)
+      return Hub.need(of: status, isHeld: monitor.isHeld(), isAlone: false)
     }
     if let client = outlook.reliesOnMotion {
       needs.append("\(client) relies on the motion sensor, which is not read while the board sleeps")
@@ -26,8 +26,8 @@ extension Hub {
   /// Why the machine must stay awake for a device; `nil` if it need not.
   ///
   /// - Parameter isAlone: whether only clients count. Otherwise a device that works without a client counts too
-  private static func need(of status: DeviceStatus, isWanted: Bool, isAlone: Bool) -> String? {
-    if isWanted {
+  private static func need(of status: DeviceStatus, isHeld: Bool, isAlone: Bool) -> String? {
+    if isHeld {
       return "\(status.holders.first ?? "a client") holds \(status.id)"
     }
     if isAlone { return nil }
