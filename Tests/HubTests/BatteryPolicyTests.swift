@@ -16,12 +16,13 @@ struct BatteryPolicyTests {
     var effects: [BatteryPolicy.Effect] = []
 
     init(
-      critical: Double? = 11.5, steps: [Degradation] = BatteryPolicyTests.steps, afterStart: Duration = .zero
+      critical: Double? = 11.5, steps: [Degradation] = BatteryPolicyTests.steps, afterStart: Duration = .zero,
+      every: Duration = .seconds(60)
     ) {
       policy = BatteryPolicy(
         BatterySettings(
           monitor: "supply", lowVolts: 12, criticalVolts: critical, hysteresisVolts: 0.3, grace: .seconds(30),
-          every: .seconds(60), afterStart: afterStart, steps: steps), at: clock.now)
+          every: every, afterStart: afterStart, steps: steps), at: clock.now)
     }
 
     /// Takes two samples a second for a time, the first one now.
@@ -194,6 +195,30 @@ struct BatteryPolicyTests {
     bench.hold(12.6, seconds: 31)
     #expect(bench.policy.level == .normal)
     #expect(bench.hold(11, seconds: 31).last == .shutDown(volts: 11))
+  }
+
+  @Test func `the monitor measures again when a refused shutdown is due, however seldom it measures`() {
+    var bench = Bench(every: .seconds(3600))
+    bench.hold(12.5, seconds: 1)
+    bench.hold(11, seconds: 31)
+    #expect(bench.effects.last == .shutDown(volts: 11))
+    bench.clock.advance(by: .seconds(20))
+    bench.policy.shutDownRefused(at: bench.clock.now)
+    let due = bench.clock.now + .seconds(60)
+    guard case .rest(let until) = bench.policy.next else {
+      Issue.record("it does not rest")
+      return
+    }
+    // The sample at this time may be a little too early.
+    #expect(until <= due && until > bench.clock.now)
+    bench.clock.advance(by: until - bench.clock.now)
+    bench.effects = bench.policy.receive(volts: 11, isCharging: false, at: bench.clock.now)
+    if bench.effects.isEmpty {
+      #expect(bench.policy.next == .rest(until: due))
+      bench.clock.advance(by: due - bench.clock.now)
+      bench.effects = bench.policy.receive(volts: 11, isCharging: false, at: bench.clock.now)
+    }
+    #expect(bench.effects == [.shutDown(volts: 11)])
   }
 
   @Test func `a board with a wrong limit stays on after its start, so that a person can log in`() {

@@ -221,6 +221,8 @@ public final class BatteryMonitor: Sendable {
       return watch.reader.monitor.stageBattery(isLow: text, isDecided: true) ? watch.reader.monitor : nil
     }
     staged?.deliver()
+    // The policy wants to measure again before the next attempt.
+    setAlarm()
   }
 
   /// Changes the policy, and acts on the effects.

@@ -113,8 +113,13 @@ public struct BatteryPolicy: Sendable {
       retryAt = now + pause
     }
     next = isDeciding ? .sample(until: now + BatteryPolicy.patience) : .rest(until: now + settings.every)
-    if mustShutDown, isStarting(at: now), !isDeciding { next = .rest(until: min(now + settings.every, staysOnUntil)) }
+    if mustShutDown, isStarting(at: now) { restAtMost(until: staysOnUntil) }
+    if mustShutDown, let retryAt { restAtMost(until: retryAt) }
     return effects
+  }
+
+  private mutating func restAtMost(until limit: MonotonicInstant) {
+    if case .rest(let until) = next { next = .rest(until: min(until, limit)) }
   }
 
   /// - Returns: the new rank; `nil` if it stays
@@ -169,6 +174,7 @@ public struct BatteryPolicy: Sendable {
   /// Records that the board could not be shut down. The policy requests the shutdown again, after growing pauses.
   public mutating func shutDownRefused(at now: MonotonicInstant) {
     retryAt = now + pause
+    restAtMost(until: now + pause)
     pause = min(pause * 2, BatteryPolicy.pauses.longest)
   }
 }
