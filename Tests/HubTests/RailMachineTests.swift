@@ -92,4 +92,13 @@ struct RailMachineTests {
     #expect(machine.require(for: "gps", minimumOff: .seconds(20), minimumOn: .zero, at(0)) == .rest(until: at(15)))
     #expect(machine.require(for: "gps", minimumOff: .seconds(20), minimumOn: .zero, at(15)) == .driveHigh)
   }
+
+  @Test func `a suspension counts as time off`() {
+    var machine = switchedOn(for: "gps")
+    #expect(machine.release(for: "gps", at(10)) == .driveLow)
+    #expect(machine.droveLow(nil, at(10)) == .nothing)
+    #expect(machine.offEnd(.seconds(300)) == at(310))
+    machine.resume(after: .seconds(240))
+    #expect(machine.offEnd(.seconds(300)) == at(70))
+  }
 }

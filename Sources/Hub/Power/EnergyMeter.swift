@@ -93,8 +93,10 @@ final class EnergyMeter: Sendable {
   }
 
   private func receive(_ sample: SupplySample) {
-    // A negative power is noise or a reverse current, and counts as 0.
+    // A negative power is noise or a reverse current, and counts as 0. While a battery is charged, what the devices draw
+    // is not known.
     let measured = max(0, 1000 * sample.volts * description.amperes(sample))
+    let isCharging = isOfBattery && sample.shuntVolts < -SupplySample.clearShuntVolts
     let mustDeliver = state.withLock { state in
       // Without a lease, the last client has left while this measurement was under way.
       guard state.lease != nil else { return false }
@@ -103,7 +105,7 @@ final class EnergyMeter: Sendable {
       for device in devices {
         // A device may have started after the sum was computed. It must not get more than the total.
         let share = stated > 0 ? min(1, device.statedMilliwatts / stated) : device.isWorking ? 1 / Double(working) : 0
-        device.measured(milliwatts: measured * share)
+        device.measured(milliwatts: isCharging ? nil : measured * share)
       }
       guard !isOfBattery, let isReversed = state.direction.take(sample) else { return false }
       // The warning is staged under the lock. Otherwise `end`, which may run on another thread, could remove it before

@@ -39,6 +39,7 @@ public final class PowerRail: Sendable {
   private let state: Guarded<State>
   private let property: MutableProperty<Supply>
   private let alarm: Alarm
+  private let lifetime = Lifetime()
 
   init(_ switch: Board.Power.Switch, hardware: any Hardware, clock: any MonotonicTimeSource) {
     self.switch = `switch`
@@ -48,9 +49,11 @@ public final class PowerRail: Sendable {
     state = Guarded(State(machine: machine), rank: .powerRail)
     property = MutableProperty(machine.supply)
     alarm = Alarm(clock: clock)
+    clock.onResume { [weak self] slept in self?.change { $0.machine.resume(after: slept) } }.store(in: lifetime)
   }
 
   deinit {
+    lifetime.end()
     alarm.end()
     try? state.withLock { $0.output }?.close()
   }

@@ -66,6 +66,11 @@ struct RailMachine: Sendable {
     if isSwitched, !supply.isOn, supply.since == nil, !supply.isBeingSwitched { supply.since = instant }
   }
 
+  /// Counts a suspension of the machine into the time for which the supply has been off.
+  mutating func resume(after slept: Duration) {
+    if !supply.isOn { supply.since?.moveBack(by: slept) }
+  }
+
   private var isUnused: Bool { supply.users.isEmpty && supply.sleepers.isEmpty }
 
   // MARK: On
