@@ -260,7 +260,7 @@ public struct StateEstimator: Sendable {
       state.motion = nil
     case .gnss:
       state.position = receiverPosition
-      state.motion = receiverMotion
+      state.motion = receiverMotion.flatMap { now.seconds(since: $0.at) <= positionLifetime ? $0 : nil }
     case .fused, .deadReckoning:
       guard let newestSample, let position = filter.position, let sigma = filter.positionSigma,
         let velocity = filter.velocity, let velocitySigma = filter.velocitySigma
@@ -283,11 +283,12 @@ public struct StateEstimator: Sendable {
   /// The devices that contribute to the common solution.
   private var navigators: DeviceSet { (receiverPosition?.source ?? []).union(imuSource) }
 
-  /// Replaces the height by the barometer's, which is more accurate once it has been compared with the receiver's.
+  /// Replaces the height by the barometer's, if it is the more certain one. It usually is once it has been compared with
+  /// the receiver's for a while, but not with a receiver that knows its height to centimetres.
   private mutating func reportHeight(at now: MonotonicInstant) {
-    guard var position = state.position, let air = state.air, let altitude = height.altitude(at: seconds(now)) else {
-      return
-    }
+    guard var position = state.position, let air = state.air, let altitude = height.altitude(at: seconds(now)),
+      altitude.sigma < position.value.verticalSigmaMetres ?? .infinity
+    else { return }
     let geoid = position.value.altitudeHAEMetres.flatMap { hae in position.value.altitudeMSLMetres.map { hae - $0 } }
     position.value.altitudeHAEMetres = altitude.metres
     position.value.altitudeMSLMetres = geoid.map { altitude.metres - $0 }

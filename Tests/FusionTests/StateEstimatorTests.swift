@@ -13,7 +13,7 @@ struct StateEstimatorTests {
     return configuration
   }
 
-  @Test func `the estimator follows a driving vehicle's roll, pitch and heading`() {
+  @Test func `the estimator follows a driving vehicle's roll, pitch and heading`() throws {
     let world = World(start: start)
     var estimator = StateEstimator(configuration)
     var worstTilt = 0.0
@@ -23,7 +23,8 @@ struct StateEstimatorTests {
       let truth = world.truth(at: at)
       estimator.update(gyroscope: truth.rates, accelerometer: truth.specificForce, at: at)
       if step % 40 == 0 { feedFix(truth, at, &estimator) }
-      guard step > 20 * 200, let attitude = estimator.state(at: at).attitude?.value else { continue }
+      guard step > 20 * 200 else { continue }
+      let attitude = try #require(estimator.state(at: at).attitude).value
       worstTilt = max(
         worstTilt, abs(attitude.quaternion.roll - truth.attitude.roll),
         abs(attitude.quaternion.pitch - truth.attitude.pitch))
@@ -54,6 +55,41 @@ struct StateEstimatorTests {
     #expect(soon.mode == .gnss)
     #expect(soon.age(of: soon.position) == .seconds(3))
     #expect(estimator.state(at: start.advanced(by: .seconds(6))).mode == .none)
+  }
+
+  @Test func `a speed that is not measured any more is left out, although positions go on`() {
+    let world = World(start: start)
+    var estimator = StateEstimator(configuration)
+    feedFix(world.truth(at: start), start, &estimator)
+    #expect(estimator.state(at: start.advanced(by: .seconds(1))).motion != nil)
+    for second in 1...20 {
+      feedFix(world.truth(at: start), start.advanced(by: .seconds(second)), &estimator, hasMotion: false)
+    }
+    let state = estimator.state(at: start.advanced(by: .seconds(20)))
+    #expect(state.mode == .gnss && state.position != nil && state.motion == nil)
+  }
+
+  /// The height of a receiver that knows it to this sigma, after ten minutes with a barometer.
+  @Test(arguments: [(0.02, false), (4, true)])
+  func `the more certain height is reported, the barometer's or the receiver's`(
+    _ sigma: Double, _ isOfBarometer: Bool
+  ) throws {
+    var estimator = StateEstimator(configuration)
+    for second in 0..<600 {
+      let at = start.advanced(by: .seconds(second))
+      // The weather changes the pressure by half a hectopascal.
+      let pressure = 100_000 + 50 * sin(Double(second) / 200)
+      estimator.update(
+        air: FusedState.Air(pressurePascals: pressure, temperatureCelsius: 20, humidityPercent: nil), at: at)
+      estimator.update(
+        fix: FusedState.FixQuality(mode: 3, status: 1, satellitesUsed: 8, hdop: 1, utcNanoseconds: nil),
+        position: FusedState.Position(
+          latitudeDegrees: 52, longitudeDegrees: 13, altitudeHAEMetres: 120, altitudeMSLMetres: 80,
+          horizontalSigmaMetres: sigma, verticalSigmaMetres: sigma), motion: nil, at: at)
+    }
+    let position = try #require(estimator.state(at: start.advanced(by: .seconds(599))).position).value
+    #expect((position.altitudeHAEMetres == 120) != isOfBarometer)
+    #expect(try #require(position.verticalSigmaMetres) <= sigma)
   }
 
   /// How long the position of a receiver without an inertial sensor remains valid.
@@ -159,7 +195,7 @@ struct StateEstimatorTests {
   }
 
   private func feedFix(
-    _ truth: World.Truth, _ at: MonotonicInstant, _ estimator: inout StateEstimator
+    _ truth: World.Truth, _ at: MonotonicInstant, _ estimator: inout StateEstimator, hasMotion: Bool = true
   ) {
     let velocity = truth.velocityMetresPerSecond
     var track = atan2(velocity.y, velocity.x) * 180 / .pi
@@ -169,8 +205,9 @@ struct StateEstimatorTests {
       position: FusedState.Position(
         latitudeDegrees: truth.latitudeDegrees, longitudeDegrees: truth.longitudeDegrees, altitudeHAEMetres: 0,
         altitudeMSLMetres: 0, horizontalSigmaMetres: 1, verticalSigmaMetres: 2),
-      motion: FusedState.Motion(
-        speedMetresPerSecond: (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot(), trackDegrees: track,
-        climbMetresPerSecond: 0), at: at)
+      motion: hasMotion
+        ? FusedState.Motion(
+          speedMetresPerSecond: (velocity.x * velocity.x + velocity.y * velocity.y).squareRoot(), trackDegrees: track,
+          climbMetresPerSecond: 0) : nil, at: at)
   }
 }

@@ -82,6 +82,17 @@ struct FixClientsTests {
     #expect(poor == nil && client.known == nil)
   }
 
+  @Test func `a dead-reckoned position is not a known fix, however new it is`() {
+    var schedule = Self.minute
+    (schedule.accuracyMetres, schedule.maxAge) = (nil, .seconds(60))
+    var client = FixClient(Self.holders, schedule)
+    var reckoned = Self.state(at: 30, radiusMetres: 400)
+    reckoned.mode = .deadReckoning
+    reckoned.fix = nil
+    let until = client.stands(schedule, hasGoodFix: false, lastKnown: reckoned, isReceiverAwake: false)
+    #expect(until == nil && client.known == nil)
+  }
+
   @Test func `a fix that is good enough only for the degraded request is not delivered as a good one`() {
     var client = FixClient(Self.holders, Self.minute)
     var degraded = Self.minute

@@ -28,13 +28,17 @@ struct Compass: Sendable {
   /// A field is outdated if it is older than this number of intervals, and older than this number of seconds.
   private static let lifetime = (intervals: 3.0, seconds: 1.0)
   private static let secondsBetweenReadings = 1.0
+  private static let firstDoubtSeconds = 600.0
+  private static let longestDoubtSeconds = 86_400.0
 
   private let isCalibrated: Bool
   private let lifetimeSeconds: Double
   /// The angle from true to magnetic north, positive to the east, in radians; `nil` while unknown.
   var declination: Double?
-  /// Whether fixes have contradicted the heading twice, so that it is no longer used.
-  var isDoubted = false
+  /// The seconds for which the heading is not used, because fixes have contradicted it twice. The fixes may have been
+  /// wrong, so a doubt ends; each further one lasts twice as long.
+  private var doubtSeconds = 0.0
+  private var doubts = 0
   private var sinceReading = 0.0
 
   init(_ configuration: NavigationFilter.Configuration) {
@@ -66,10 +70,21 @@ struct Compass: Sendable {
 
   /// The heading of the board; `nil` if it cannot be trusted.
   @inline(__always) func reading(_ orientation: OrientationFilter) -> Reading? {
-    guard orientation.hasHeading, !orientation.isMagneticallyDisturbed, !isDoubted,
+    guard orientation.hasHeading, !orientation.isMagneticallyDisturbed, doubtSeconds <= 0,
       orientation.secondsSinceField <= lifetimeSeconds
     else { return nil }
     return Reading(heading: orientation.attitude.yaw + (declination ?? 0), sigma: sigma(orientation))
+  }
+
+  /// Lets time pass: a doubt ends.
+  @inline(__always) mutating func goOn(_ seconds: Double) {
+    if doubtSeconds > 0 { doubtSeconds -= seconds }
+  }
+
+  /// Begins a doubt, because fixes have contradicted the heading twice.
+  mutating func doubt() {
+    doubtSeconds = min(Compass.firstDoubtSeconds * Double(1 << min(doubts, 10)), Compass.longestDoubtSeconds)
+    doubts += 1
   }
 
   /// Whether a reading is due, given the seconds since the previous call.

@@ -107,7 +107,7 @@ extension NavigationFilter {
     let isStated = hasStatedHeading(at: fix.time)
     let pause = isStated ? NavigationFilter.statedRestartPause : NavigationFilter.restartPause
     guard let now = solution, now.time - lastRestart > pause else {
-      if isStated { isHeadingDoubted = true } else { compass.isDoubted = true }
+      if isStated { isHeadingDoubted = true } else { compass.doubt() }
       return abandon()
     }
     lastRestart = now.time

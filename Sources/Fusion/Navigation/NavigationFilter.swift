@@ -253,6 +253,7 @@ public struct NavigationFilter: Sendable {
     let dt = now - before
     guard dt > 0 else { return }
     time = now
+    compass.goOn(dt)
     orientation.update(
       gyroscope: gyroscope, accelerometer: accelerometer, magnetometer: magnetometer, seconds: dt)
     if dt > max(NavigationFilter.longestPause, 5 * configuration.interval) {

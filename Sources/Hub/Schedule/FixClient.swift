@@ -46,9 +46,10 @@ struct FixClient: Sendable {
     let fix = hasGoodFix ? kept.flatMap(ReusedFix.init) : last
     let until = isReceiverAwake ? nil : motion.repeats(fix, for: schedule)
     known = nil
-    guard let maxAge = schedule.maxAge, let lastKnown, let at = lastKnown.position?.at, lastKnown.suits(schedule) else {
-      return until
-    }
+    // A dead-reckoned position is new, but it is no fix.
+    guard let maxAge = schedule.maxAge, let lastKnown,
+      let at = lastKnown.mode == .asleep ? lastKnown.position?.at : lastKnown.fixInstant, lastKnown.suits(schedule)
+    else { return until }
     let freshUntil = at + maxAge
     guard freshUntil > until ?? at else { return until }
     known = lastKnown
