@@ -9,10 +9,10 @@ export SKIP ?=
 LEFT_OUT := $(subst $(comma), ,$(SKIP))
 # DiskBytesTests requires a separate file system (CONTRIBUTING.md), on which it takes forty minutes of real time.
 # ConformanceFilesTests requires the MCAP project's files.
-SWIFT_FAST_TESTS := --skip HardwareInTheLoopTests --skip SoakTests --skip EndToEndTests --skip TunnelTests --skip ConsistencyTests \
+SWIFT_FAST_TESTS := --skip HardwareInTheLoopTests.HardwareInTheLoop/ --skip SoakTests --skip EndToEndTests --skip TunnelTests --skip ConsistencyTests \
   --skip PythonTests --skip DiskBytesTests $(if $(SENSORHUB_MCAP_CONFORMANCE),,--skip ConformanceFilesTests)
 SWIFT_SLOW_TESTS := --filter EndToEndTests --filter TunnelTests --filter ConsistencyTests --filter PythonTests \
-  $(if $(filter home-assistant,$(LEFT_OUT)),--skip HomeAssistantTests)
+  $(if $(filter home-assistant,$(LEFT_OUT)),--skip EndToEndTests.HomeAssistantTests)
 # lld, if the toolchain has it, makes the executable two megabytes smaller and faster to start. Packed relocations
 # require glibc 2.36 or newer, as in bookworm. Identical code is merged, except for functions whose addresses may be
 # compared, and so are the ends of equal strings (-O2).

@@ -11,8 +11,6 @@ struct MadeReceiver {
     var bytes: [UInt8]
   }
 
-  static let firstSecond = 12 * 3600
-
   /// Returns the sentences of an epoch. Each epoch has its own position, so that no position can stand for another.
   static func epoch(_ kinds: [Kind], number: Int, second: Double, talker: String = "GP") -> String {
     kinds.map { sentence($0, number, second, talker) }.joined()

@@ -85,7 +85,7 @@ struct BoardProblemsTests {
           $0.hasPrefix("'\(key)' cannot be read from \(file): a board file may name passwords only in")
         })
     }
-    guard let fleet = board.fleet else { return }
+    let fleet = try #require(board.fleet)
     #expect(throws: FleetError.self) { try MQTTOptions(fleet, identifier: "x", subscriptions: []) }
     // A user may name the file on the command line.
     var own = FleetSettings(broker: fleet.broker)
