@@ -13,28 +13,18 @@ import Testing
   private static let week = "604800"
 
   @Test func `watch gets an accurate enough fix, and the receiver sleeps until the next one`() {
-    var hub = hub()
-    func begin() -> Program {
-      let watch = hub.watch(["--json", "--every", Self.week, "--accuracy", "100", "--within", "60"])
-      #expect(watch.prints("\n"), "\(watch.standardError)")
-      return watch
-    }
-    var watch = begin()
-    // If a busy machine delays a client between its connection and its request, everything is woken first. Then there
-    // is another chance.
-    for _ in 0..<4 where hub.devicesNow["imu"].wakes > 0 {
-      watch.send(SIGKILL)
-      hub = self.hub()
-      watch = begin()
-    }
+    let hub = hub()
+    let watch = hub.watch(["--json", "--every", Self.week, "--accuracy", "100", "--within", "60"])
+    #expect(watch.prints("\n"), "\(watch.standardError)")
     let met = #""schedule":{"met":true,"still":false,"radius":"#
     #expect(watch.standardOutput.contains(met), "\(watch.standardOutput)")
     #expect(HubProcess.states(watch).first?.position != nil)
     #expect(hub.comesToRest())
     #expect(watch.isRunning)
     let devices = hub.devicesNow
-    // Devices without a part in the request were not woken.
-    #expect(devices["gps"].wakes == 1 && devices["imu"].wakes == 0 && devices["gps"].holders.isEmpty)
+    // If a busy machine delays a client between its connection and its request, the IMU is woken as well, so this test
+    // does not look at it. ScheduledStreamsTests shows that a request does not wake it.
+    #expect(devices["gps"].wakes == 1 && devices["gps"].holders.isEmpty)
     let report = Program(["devices", "--bills", "--socket", hub.socket])
     report.wait()
     #expect(report.standardOutput.contains("for watch[\(watch.pid)], every 168 h 00 min, to 100 m: woken"))
