@@ -93,8 +93,8 @@ final class EnergyMeter: Sendable {
   }
 
   private func receive(_ sample: SupplySample) {
-    // A negative power is noise or a reverse current, and counts as 0. While a battery is charged, what the devices draw
-    // is not known.
+    // A negative power is noise or a reverse current, and counts as 0. While a battery is charged, the devices' power is
+    // unknown.
     let measured = max(0, 1000 * sample.volts * description.amperes(sample))
     let isCharging = isOfBattery && sample.shuntVolts < -SupplySample.clearShuntVolts
     let mustDeliver = state.withLock { state in
