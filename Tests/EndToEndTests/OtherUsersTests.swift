@@ -196,8 +196,8 @@ final class OtherUsersTests {
     #expect((try? Files.bytes(of: "\(folder)/victim")) == Array("secret".utf8))
     // A user who may read the folder must not be able to lock it for root.
     #expect(access("\(calibrations)/lock", F_OK) == 0)
-    let own = OtherUser.program(["--nonblock", "\(calibrations)/lock", "true"], path: "/usr/bin/flock", readsAll: false)
-    #expect(own.wait() != 0)
+    let lock = ["--nonblock", "\(calibrations)/lock", "true"]
+    #expect(OtherUser.program(lock, path: "/usr/bin/flock", readsAll: false).wait() != 0)
     let locker = OtherUser.program(
       ["\(calibrations)", "sh", "-c", "echo locked; exec sleep 600"], path: "/usr/bin/flock", readsAll: false)
     #expect(locker.prints("locked"), "\(locker.standardError)")
