@@ -224,6 +224,13 @@ public final class Folder: Sendable {
     return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
   }
 
+  /// Whether the folder has an ordinary file or a folder of this name.
+  public func hasFile(_ name: String) -> Bool {
+    var status = stat()
+    guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
+    return [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+  }
+
   /// Whether the system denies permission to find out if a file of this name exists.
   public func isHidden(_ name: String) -> Bool {
     var status = stat()

@@ -82,6 +82,8 @@ extension CommandError {
   init(_ error: SocketError, isClient: Bool = false) {
     switch error {
     case .inUse: self.init(.unavailable, "\(error)", nextStep: "stop the other hub, or give this one its own --socket")
+    case .notSocket:
+      self.init(.inputOutput, "\(error)", nextStep: "move it away, or name another path with --socket")
     case .notRunning: self.init(.unavailable, "\(error)", nextStep: InstalledService().start)
     case .noPermission where isClient:
       self.init(

@@ -29,7 +29,7 @@ struct HubConnection: ~Copyable {
       do throws(SocketError) {
         return HubConnection(descriptor: try UnixSocket.connect(choose(SocketPath(socket))))
       } catch {
-        throw CommandError(error)
+        throw CommandError(error, isClient: true)
       }
     }
     var first: SocketError?

@@ -26,6 +26,10 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `a latitude in the south is a value, and not an option`() throws {
+    _ = try SensorHub.parseAsRoot(["fence", "add", "anchor", "--at", "-33.9,18.4", "--radius", "80"])
+  }
+
   @Test(arguments: [
     (["add", "anchor"], "give either --here METRES"), (["add", "anchor", "--at", "54"], "--at must be"),
     (["add", "anchor", "--at", "54,10"], "needs --radius"),

@@ -1,4 +1,5 @@
 import Glibc
+import HardwareIO
 import TestSupport
 import Testing
 
@@ -25,6 +26,16 @@ struct HubProcessTests {
     // The far end of the simulated receiver's line has its own thread, which ends when it next looks.
     #expect(eventually { hub.openDevices.isEmpty }, "\(hub.openDevices)")
     #expect(hub.stop() == 0)
+  }
+
+  @Test(arguments: ["hub.sock", "hub.sock~", "devices.sock"])
+  func `a hub replaces no ordinary file by its socket`(_ name: String) {
+    let folder = TemporaryFolder("socket")
+    HubProcess.write("kept", to: "\(folder.path)/\(name)")
+    let hub = Program(["run", "--simulated", "--socket", "\(folder.path)/hub.sock"])
+    #expect(hub.wait() == 74)
+    #expect(hub.standardError.contains("there is already \(folder.path)/\(name), and it is not a socket"))
+    #expect((try? Files.bytes(of: "\(folder.path)/\(name)")) == Array("kept".utf8))
   }
 
   @Test func `the log names the client that switches a device on, and the one that leaves`() {

@@ -8,6 +8,8 @@ public enum SocketError: Error, Equatable, Sendable {
   /// Another program listens on this port.
   case portInUse(address: String)
   case notRunning(path: String)
+  /// An ordinary file or a folder has this name.
+  case notSocket(path: String)
   case noPermission(path: String)
   /// Another user may have made or changed the existing file.
   case untrusted(FolderError)
@@ -21,6 +23,7 @@ extension SocketError: CustomStringConvertible {
     case .portInUse(let address):
       "another program listens on \(address) (ss -ltnp shows which); stop it, or choose another port in the board file"
     case .notRunning(let path): "no hub is running: nothing answers on \(path)"
+    case .notSocket(let path): "there is already \(path), and it is not a socket"
     case .noPermission(let path): "no permission for \(path)"
     case .untrusted(let error): "\(error)"
     case .system(let path, let doing, EAFNOSUPPORT):

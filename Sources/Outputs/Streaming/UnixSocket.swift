@@ -15,6 +15,10 @@ public enum UnixSocket {
     }
     // Until a hub listens, the socket has another name, so that a client that sees the socket can connect to it.
     let unfinished = name + "~"
+    // A mistyped path may name a board file or a recording.
+    for (name, path) in [(name, path), (unfinished, path + "~")] where folder.hasFile(name) {
+      throw .notSocket(path: path)
+    }
     folder.remove(unfinished)
     let descriptor = try open(path)
     let result = withAddress(folder.path(to: unfinished)) { bind(descriptor, $0, $1) }

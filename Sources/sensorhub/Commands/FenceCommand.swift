@@ -105,7 +105,9 @@ struct FenceAdd: ParsableCommand {
   @Option(help: ArgumentHelp("A circle around the board's position, with this radius.", valueName: "metres"))
   var here: Double?
 
-  @Option(help: ArgumentHelp("The centre of the circle.", valueName: "latitude,longitude"))
+  // A southern latitude begins with a minus sign, like an option.
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("The centre of the circle.", valueName: "latitude,longitude"))
   var at: String?
 
   @Option(help: ArgumentHelp("With --at: the radius of the circle.", valueName: "metres"))
