@@ -9,7 +9,7 @@ export SKIP ?=
 LEFT_OUT := $(subst $(comma), ,$(SKIP))
 # DiskBytesTests requires a separate file system (CONTRIBUTING.md), on which it takes forty minutes of real time.
 # ConformanceFilesTests requires the MCAP project's files.
-SWIFT_FAST_TESTS := --skip HardwareInTheLoopTests.HardwareInTheLoop/ --skip SoakTests --skip EndToEndTests --skip TunnelTests --skip ConsistencyTests \
+SWIFT_FAST_TESTS := --skip HardwareInTheLoopTests.HardwareInTheLoop --skip SoakTests --skip EndToEndTests --skip TunnelTests --skip ConsistencyTests \
   --skip PythonTests --skip DiskBytesTests $(if $(SENSORHUB_MCAP_CONFORMANCE),,--skip ConformanceFilesTests)
 SWIFT_SLOW_TESTS := --filter EndToEndTests --filter TunnelTests --filter ConsistencyTests --filter PythonTests \
   $(if $(filter home-assistant,$(LEFT_OUT)),--skip EndToEndTests.HomeAssistantTests)
