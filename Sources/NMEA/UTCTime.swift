@@ -130,6 +130,7 @@ public struct UTCTime: Equatable, Comparable, Sendable {
     }
     return (CalendarDate(daysSince1970: days), second / 3600, second / 60 % 60, second % 60, nanosecond)
   }
+
   /// The nearest hundredth of a second, the precision of sentences. A u-blox states the instant of its solution, which
   /// may be some microseconds before the second that it is meant for.
   public var rounded: UTCTime {

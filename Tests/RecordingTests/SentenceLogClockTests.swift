@@ -24,5 +24,8 @@ struct SentenceLogClockTests {
     var last: Int64? = 0
     for _ in 0..<120_000 { last = seconds([0, 40_000, 80_000], in: &clock).last ?? nil }
     #expect(last.map { $0 > 36_000 * 86_400 } == true)
+    // The other way round it has a first day.
+    for _ in 0..<240_000 { last = seconds([86_399, 50_000, 10_000, 0], in: &clock).last ?? nil }
+    #expect(last.map { $0 < -36_000 * 86_400 } == true)
   }
 }

@@ -10,11 +10,11 @@ extension Hub {
     let restsForBattery = !self.battery.isDeciding
     var needs = (monitors + leavingMonitors).compactMap { monitor in
       let status = monitor.changes.value
+      let isHeld = monitor.isHeld { $0.id != BatteryMonitor.holder.id }
       // The regular measurements of the battery would otherwise begin the idle time again and again.
-      if status.id == battery, restsForBattery {
-        return Hub.need(of: status, isHeld: monitor.isHeld { $0.id != BatteryMonitor.holder.id }, isAlone: true)
-      }
-      return Hub.need(of: status, isHeld: monitor.isHeld(), isAlone: false)
+      if status.id == battery, restsForBattery { return Hub.need(of: status, isHeld: isHeld, isAlone: true) }
+      // They count only while their monitor works: a missing one would keep the board on for ever.
+      return Hub.need(of: status, isHeld: isHeld || monitor.isWanted(), isAlone: false)
     }
     if let client = outlook.reliesOnMotion {
       needs.append("\(client) relies on the motion sensor, which is not read while the board sleeps")

@@ -28,7 +28,7 @@ public struct SentenceLogClock {
       if let last {
         // A sentence of the second before midnight may come late.
         if time.isNextDay(after: last) { days = min(days + 1, SentenceLogClock.longestLog) }
-        if time.isPreviousDay(before: last) { days -= 1 }
+        if time.isPreviousDay(before: last) { days = max(days - 1, -SentenceLogClock.longestLog) }
       }
       if let date, midnightNanosecondsSince1970 != 0 {
         let midnight = UTCTime(date: date, time: TimeOfDay(second: 0)).nanosecondsSince1970
