@@ -23,7 +23,7 @@ import Testing
     #expect(watch.isRunning)
     let devices = hub.devicesNow
     // If a busy machine delays a client between its connection and its request, the IMU is woken as well, so this test
-    // does not look at it. ScheduledStreamsTests shows that a request does not wake it.
+    // does not look at it. PartsTests shows that a request does not wake it.
     #expect(devices["gps"].wakes == 1 && devices["gps"].holders.isEmpty)
     let report = Program(["devices", "--bills", "--socket", hub.socket])
     report.wait()

@@ -92,6 +92,18 @@ import Testing
     await hub.end()
   }
 
+  @Test func `a request for fixes wakes no other device, however late it comes`() async throws {
+    let hub = try ServedHub("", clientClock: clock)
+    let client = WireClient(path: hub.path.state, isNamed: true)
+    await clock.sleepers(1)
+    clock.advance(by: StreamClient.hearing - .milliseconds(1))
+    client.send("{\"every\": 604800, \"accuracy\": 100, \"within\": 60}\n")
+    #expect(client.receives("\"schedule\":{\"met\":true"), "\(client.text)")
+    #expect(hub.hub.devices.map(\.wakes) == [1, 0])
+    client.leave()
+    await hub.end()
+  }
+
   @Test func `an unknown part is refused, with a list of the existing ones`() async throws {
     let hub = try hub()
     for parts in ["attitude,longitude", "", "attitude,"] {
