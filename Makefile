@@ -36,6 +36,8 @@ BUILD_RELEASE = SENSORHUB_COMMIT=$(COMMIT) swift build -c release --static-swift
 RELEASE = $(BUILD_RELEASE) sensorhub
 # The executable for a 64-bit Raspberry Pi, as built by deploy.sh.
 CROSS = .ci/build-for trixie arm64
+# An index for editors takes a quarter of a debug build's time, and editors make their own (.build/index-build).
+DEBUG_BUILD := swift build --disable-index-store
 # Sanitizers slow timers down, so the tests that start programs are left out of their runs and of their builds.
 BESIDE_PROGRAMS := HardwareInTheLoopTests EndToEndTests
 # These modules have only one thread, and do more than half of the arithmetic of all tests.
@@ -43,7 +45,7 @@ SINGLE_THREADED := MCAPTests FusionTests NMEATests UBXTests
 # These modules use no pointers, and do most of that arithmetic.
 POINTER_FREE := FusionTests
 # Whole modules are compiled at once, which is a sixth less work if everything is compiled anyway.
-BUILD_SANITIZED = SENSORHUB_WITHOUT='$(BESIDE_PROGRAMS) $(2)' swift build --build-tests --sanitize=$(1) --scratch-path .build-$(1) \
+BUILD_SANITIZED = SENSORHUB_WITHOUT='$(BESIDE_PROGRAMS) $(2)' $(DEBUG_BUILD) --build-tests --sanitize=$(1) --scratch-path .build-$(1) \
   -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1
 SANITIZED = .ci/swift-test .build-$(1) $(SWIFT_FAST_TESTS)
 
@@ -57,7 +59,7 @@ export SENSORHUB_QUICK := 1
 # A twentieth of a month's events, and fewer under a sanitizer.
 SOAK := --filter SoakTests
 
-.PHONY: run check test test-rest test-all test-fast test-programs test-release test-soak test-package test-libraries test-image test-addon test-bench test-threads \
+.PHONY: run check test test-one test-rest test-all test-fast test-programs test-release test-soak test-package test-libraries test-image test-addon test-bench test-threads \
   test-addresses test-cross test-sleep setup fetch release deb dist docs image addon lint format benchmark virtual-devices bench hil sdk test-arm64 clean help \
   build-tests build-release build-cross build-threads build-addresses build-bench dist-all image-pi test-apt-repository test-image-pi
 
@@ -97,9 +99,12 @@ test-all: ## Run everything that continuous integration runs
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-rest
 
+test-one: build-tests ## Build, and run the tests whose names match: make test-one FILTER=PortTests
+	.ci/swift-test .build --filter '$(or $(FILTER),$(error the name of a test or a suite is missing: make test-one FILTER=PortTests))'
+
 # A part builds its prerequisites, unless .ci/parts has built it already: make PART BUILT=1.
 build-tests: setup
-	$(if $(BUILT),@:,swift build --build-tests)
+	$(if $(BUILT),@:,$(DEBUG_BUILD) --build-tests)
 
 build-release: release
 
@@ -199,7 +204,7 @@ image-pi: ## Write the hub into a card's image: make image-pi IMAGE=FILE BOARD=F
 	  '$(IMAGE)' '$(BOARD)' '$(KEY)'
 
 docs: setup ## Make the pages of the Swift libraries, into .build/docs
-	$(foreach library,Publishing NMEA UBX MCAP Fusion,swift build --target $(library) &&) .ci/docs
+	$(foreach library,Publishing NMEA UBX MCAP Fusion,$(DEBUG_BUILD) --target $(library) &&) .ci/docs
 
 lint: setup
 	@.ci/packages shellcheck python3

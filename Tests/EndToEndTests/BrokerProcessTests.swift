@@ -103,10 +103,11 @@ import Testing
   func `the broker process inherits only a socket, blocks no signal, and exposes no secret`() throws {
     // Only root sees the open files of a process that hides them.
     try RootRights.require()
+    let password = "not for others"
     let passwords = Broker { folder in
-      let program = Program(["-c", "-b", folder + "/passwords", "boat", "a secret"], path: "/usr/bin/mosquitto_passwd")
+      let program = Program(["-c", "-b", folder + "/passwords", "boat", password], path: "/usr/bin/mosquitto_passwd")
       program.wait()
-      HubProcess.write("a secret\n", to: folder + "/boat")
+      HubProcess.write(password + "\n", to: folder + "/boat")
       return "allow_anonymous false\npassword_file \(folder)/passwords"
     }
     let hub = HubProcess(
@@ -123,7 +124,7 @@ import Testing
     #expect(most <= 64 << 10)
     for file in ["cmdline", "environ"] {
       let text = String(decoding: try Files.bytes(of: "/proc/\(pid)/\(file)"), as: UTF8.self)
-      #expect(!text.contains("secret"))
+      #expect(!text.contains(password))
     }
     let arguments = try Files.bytes(of: "/proc/\(pid)/cmdline").split(separator: 0)
     #expect(arguments.map { String(decoding: $0, as: UTF8.self) } == ["sensorhub", "mqtt-connection"])
