@@ -118,10 +118,12 @@ let package = Package(
     .target(name: "CMosquitto", dependencies: ["CLinux"]),
     .target(name: "CTLS", dependencies: ["CLinux"]),
     .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
+    .target(name: "CEmbeddedFiles"),
     .target(
       name: "Outputs",
       dependencies: [
-        "CLinux", "CMosquitto", "CSystemd", "CTLS", "Devices", "Fusion", "Guarding", "HardwareIO", "Hub", "MCAP",
+        "CEmbeddedFiles", "CLinux", "CMosquitto", "CSystemd", "CTLS", "Devices", "Fusion", "Guarding", "HardwareIO",
+        "Hub", "MCAP",
         "MonotonicTime",
         "NMEA", "UBX", "Publishing", "Recording",
         .product(name: "DequeModule", package: "swift-collections"),
@@ -137,19 +139,9 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
-      resources: [
-        .embedInCode("HTTP/Dashboard/dashboard.css"), .embedInCode("HTTP/Dashboard/dashboard.html"),
-        .embedInCode("HTTP/Dashboard/dashboard.js"), .embedInCode("HTTP/Dashboard/wall.css"),
-        .embedInCode("HTTP/Dashboard/words.js"), .embedInCode("HTTP/Dashboard/settings.js"),
-        .embedInCode("HTTP/Dashboard/map.js"), .embedInCode("HTTP/Dashboard/camera.js"),
-        .embedInCode("HTTP/Dashboard/pmtiles.js"), .embedInCode("HTTP/Dashboard/pictures.js"),
-        .embedInCode("HTTP/Dashboard/trend.js"), .embedInCode("HTTP/Dashboard/anchor.js"),
-        .embedInCode("Fleet/Page/fleet.css"), .embedInCode("Fleet/Page/fleet.html"),
-        .embedInCode("Fleet/Page/fleet.js"), .embedInCode("HTTP/grafana.json"),
-        .embedInCode("HTTP/openapi.yaml"),
-      ],
-      // The package manager turns each embedded file into a list of bytes, which takes half a second to compile.
-      swiftSettings: fuzzed + typeChecked(withinScopes: 100_000)),
+      // CEmbeddedFiles contains these.
+      exclude: ["Fleet/Page", "HTTP/Dashboard", "HTTP/grafana.json", "HTTP/openapi.yaml"],
+      swiftSettings: fuzzed),
     .executableTarget(
       name: "sensorhub",
       dependencies: [

@@ -82,14 +82,14 @@ struct FleetRoutes {
 
   var all: [HTTPRoute] {
     let page = HTTPDocument(
-      lasting: ByteBuffer(bytes: HTMLText.filled(PackageResources.fleet_html, ["broker": broker])),
+      lasting: ByteBuffer(bytes: HTMLText.filled(EmbeddedFile.fleetHTML, ["broker": broker])),
       type: "text/html; charset=utf-8")
     return [
       .page("") { request, _ in page.response(to: request) },
-      .document("fleet.css", "text/css; charset=utf-8", PackageResources.fleet_css),
-      .document("fleet.js", "text/javascript; charset=utf-8", PackageResources.fleet_js),
-      .document("dashboard.css", "text/css; charset=utf-8", PackageResources.dashboard_css),
-      .document("map.js", "text/javascript; charset=utf-8", PackageResources.map_js),
+      .document("fleet.css", "text/css; charset=utf-8", EmbeddedFile.fleetCSS),
+      .document("fleet.js", "text/javascript; charset=utf-8", EmbeddedFile.fleetJS),
+      .document("dashboard.css", "text/css; charset=utf-8", EmbeddedFile.dashboardCSS),
+      .document("map.js", "text/javascript; charset=utf-8", EmbeddedFile.mapJS),
       HTTPRoute(.get, "healthz") { request, _ in HTTPDocument.text("ok\n", to: request) },
       HTTPRoute(.get, "fleet", asking: ["since"]) { [directory] request, _ in
         let news = try HTTPQuery.text("since", of: request).map { String($0) }

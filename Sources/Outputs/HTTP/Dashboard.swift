@@ -14,22 +14,24 @@ struct Dashboard {
 
   init(host: HubHost) { self.host = host }
 
-  private static let styles: [(path: RouterPath, bytes: [UInt8])] = [
-    ("dashboard.css", PackageResources.dashboard_css), ("wall.css", PackageResources.wall_css),
-  ]
+  private static var styles: [(path: RouterPath, bytes: [UInt8])] {
+    [("dashboard.css", EmbeddedFile.dashboardCSS), ("wall.css", EmbeddedFile.wallCSS)]
+  }
 
-  private static let scripts: [(path: RouterPath, bytes: [UInt8])] = [
-    ("dashboard.js", PackageResources.dashboard_js), ("words.js", PackageResources.words_js),
-    ("settings.js", PackageResources.settings_js), ("map.js", PackageResources.map_js),
-    ("camera.js", PackageResources.camera_js), ("pmtiles.js", PackageResources.pmtiles_js),
-    ("pictures.js", PackageResources.pictures_js), ("trend.js", PackageResources.trend_js),
-    ("anchor.js", PackageResources.anchor_js),
-  ]
+  private static var scripts: [(path: RouterPath, bytes: [UInt8])] {
+    [
+      ("dashboard.js", EmbeddedFile.dashboardJS), ("words.js", EmbeddedFile.wordsJS),
+      ("settings.js", EmbeddedFile.settingsJS), ("map.js", EmbeddedFile.mapJS),
+      ("camera.js", EmbeddedFile.cameraJS), ("pmtiles.js", EmbeddedFile.pmtilesJS),
+      ("pictures.js", EmbeddedFile.picturesJS), ("trend.js", EmbeddedFile.trendJS),
+      ("anchor.js", EmbeddedFile.anchorJS),
+    ]
+  }
 
   /// A digest of the page's documents. A page that stays open for months compares it, and so notices that the hub has
   /// a new version.
   private static let digest: String = {
-    let documents = [PackageResources.dashboard_html] + styles.map(\.bytes) + scripts.map(\.bytes)
+    let documents = [EmbeddedFile.dashboardHTML] + styles.map(\.bytes) + scripts.map(\.bytes)
     // The documents are copied into one array, because a debug build takes six times as long to go through joined ones.
     return HTTPDocument.digest(of: documents.flatMap { $0 })
   }()
@@ -39,8 +41,8 @@ struct Dashboard {
       .page("") { request, _ in
         page(host.hub.board).response(to: request)
       },
-      .document("openapi.yaml", "application/yaml", PackageResources.openapi_yaml),
-      .document("grafana.json", "application/json", PackageResources.grafana_json),
+      .document("openapi.yaml", "application/yaml", EmbeddedFile.openapiYAML),
+      .document("grafana.json", "application/json", EmbeddedFile.grafanaJSON),
       HTTPRoute(.get, RouterPath(Dashboard.mapPath)) { request, _ in
         guard let path = host.hub.board.http?.tileFile else {
           throw HTTPError(.notFound, message: "this board has no map file; set 'tiles' in its board file to one")
@@ -54,7 +56,7 @@ struct Dashboard {
   private func page(_ board: Board) -> HTTPDocument {
     let tiles = board.http?.tileFile == nil ? board.http?.tiles : Dashboard.mapPath
     let page = HTMLText.filled(
-      PackageResources.dashboard_html,
+      EmbeddedFile.dashboardHTML,
       [
         "board": board.name, "tiles": tiles ?? "", "attribution": board.http?.credit ?? "",
         "records": RecordedHistory.folder(of: host) == nil ? "" : "yes", "replay": host.replay == nil ? "" : "yes",

@@ -8,7 +8,7 @@ import Publishing
 enum DocumentTarget {
   static func run(_ input: UnsafeBufferPointer<UInt8>) {
     guard let board = try? Board(json5: Array(input), file: "board") else { return }
-    for page in [PackageResources.dashboard_html, PackageResources.fleet_html] { requirePage(page, board) }
+    for page in [EmbeddedFile.dashboardHTML, EmbeddedFile.fleetHTML] { requirePage(page, board) }
     if let origin = board.http?.tiles.flatMap(TileOrigin.init(of:)) {
       require("\(origin)".utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != 0x3B && $0 != 0x2C }, "an origin \(origin)")
     }
