@@ -39,6 +39,28 @@ struct SuspendTests {
     #expect(hub.lastState.value?.air?.value.pressurePascals == 100_001)
   }
 
+  @Test func `a position from before a suspend, which a receiver's client still has, is not fused after it`() throws {
+    let feed = ReplayFeed()
+    let hub = try replayed(feed, "gps: { driver: 'nmea', port: '/dev/gps' }")
+    func measure(second: Int) {
+      clock.advance(by: .seconds(1))
+      let text = nmeaLine("GPRMC,1200\(10 + second).00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A")
+      feed.receiver("gps").send(ReceivedBytes(bytes: Array(text.utf8), beganAt: clock.now, readAt: clock.now))
+    }
+    let epochs = hub.epochs(of: "gps").subscribe(as: "client", receiveValue: { _ in })
+    defer { epochs.cancel() }
+    for second in 0..<3 { measure(second: second) }
+    // A silence ends the last epoch.
+    clock.advance(by: .milliseconds(700))
+    clock.suspend(for: .seconds(8 * 3600))
+    let states = hub.state.subscribe(as: "watch", receiveValue: { _ in })
+    defer { states.cancel() }
+    clock.advance(by: .milliseconds(500))
+    #expect(hub.lastState.value?.position == nil)
+    for second in 3..<6 { measure(second: second) }
+    #expect(hub.lastState.value?.position != nil)
+  }
+
   /// A clock that interrupts the thread that reads it.
   private final class InterruptedClock: MonotonicTimeSource {
     private let clock = ManualClock()

@@ -49,6 +49,8 @@ public final class FusionLog: Sendable {
     var hadPosition = false
     /// The UTC time that a receiver reported most recently. The receiver may belong to an earlier board.
     var statedTime: FusionKnowledge.StatedTime?
+    /// When everything was forgotten last.
+    var forgottenAt: MonotonicInstant?
 
     init(_ board: Board, monitors: [DeviceMonitor], at instant: MonotonicInstant) {
       fuser = Fuser(board)
@@ -261,6 +263,9 @@ public final class FusionLog: Sendable {
   func append(_ input: FusionInput, readAt instant: MonotonicInstant, of board: Int) -> Bool? {
     let pending = state.withLock { state -> Pending? in
       guard board == state.boardNumber, !state.isSuspended else { return nil }
+      // A reader may learn later than the fusion that the machine was suspended. The clock did not advance during the
+      // suspension, so the reader's last value seems new.
+      if let forgottenAt = state.forgottenAt, instant < forgottenAt { return nil }
       return append(input, readAt: instant, &state)
     }
     guard let pending else { return nil }
@@ -362,6 +367,7 @@ public final class FusionLog: Sendable {
     let (hasLastState, pending) = state.withLock { state -> (Bool, Pending?) in
       state.statedTime = nil
       state.remembered = nil
+      state.forgottenAt = now
       let hasLastState = lastState.stage(nil)
       guard state.fuser.isUnderWay else { return (hasLastState, nil) }
       if state.isSuspended {

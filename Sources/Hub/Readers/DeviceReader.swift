@@ -151,13 +151,20 @@ public final class DeviceReader<Sample: Sendable>: Sendable {
     readings = LazyPublisher(
       deriving: name, replaysLatest: replaysLatest, clock: clock, holderObserver: monitor
     ) { (run) throws(Never) in
-      source.retrying(
+      // A value from before a failure, or from before a suspension, is not a present one. A reader that hangs does not
+      // end, so its failure is known only to the monitor.
+      let watching = monitor.changes.subscribe(
+        as: "readings", receiveValue: { if $0.power == .failed { run.forgetLatest() } })
+      let values = source.retrying(
         { failure in
-          // A value from before a failure, or from before a suspension, is not a present one.
           run.forgetLatest()
           return Backoff.device(failure, switched: rail.switch != .none)
         }, hint: hint, failures: failures, clock: clock
       ).subscribe(as: run.holders, receiveValue: { run.send($0) }, receiveCompletion: { run.finish($0) })
+      return Subscription {
+        values.cancel()
+        watching.cancel()
+      }
     }
     self.motion = motion(source, monitor, rail)
     // If the supply is on for another device, this one need not wait for a minimum time off.

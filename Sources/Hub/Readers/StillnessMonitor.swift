@@ -66,9 +66,12 @@ final class StillnessMonitor: Sendable {
         defer { resuming.end() }
         guard monitor.waitsForGate(poller) else { return }
         let timing = monitor.timing
-        guard
-          let since = try rail.require(for: name, after: timing.minimumOff, atLeast: timing.minimumOn, poller)
-        else { return }
+        guard let since = try rail.require(for: name, after: timing.minimumOff, atLeast: timing.minimumOn, poller)
+        else {
+          // As in `DeviceReader`: a supply that was cut is a failure.
+          if !context.stop.isSet { throw .stuck("the power line of \(name)") }
+          return
+        }
         let cutCount = cuts.count
         // A supply that was cut does not belong to this run any more. It may be on for the device of another board file.
         defer { if cuts.count == cutCount { rail.release(for: name) } }
