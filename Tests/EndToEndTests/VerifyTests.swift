@@ -64,6 +64,23 @@ import Testing
     #expect(hub.stop() == 0)
   }
 
+  @Test func `verify does not pass a device that the hub does not use`() throws {
+    let hub = HubProcess(
+      board: """
+        { name: "test", devices: {
+          air: { driver: "bme280", bus: "simulated/i2c", power: { lingerSeconds: 0.2 } },
+          spare: { driver: "bmp390", bus: "simulated/i2c", power: { lingerSeconds: 0.2 } } } }
+        """)
+    let program = verify(hub, ["--json", "--cycles", "2", "--seconds", "2"])
+    let report = try JSONDecoder().decode(Report.self, from: Data(program.standardOutput.utf8))
+    #expect(report.devices.map(\.id) == ["air", "spare"], "\(program.standardError)")
+    #expect(report.devices[0].passed("power cycles") == true, "\(program.standardOutput)")
+    let spare = report.devices[1]
+    #expect(spare.passed("measures") == nil && spare.measured.isEmpty, "\(program.standardOutput)")
+    #expect(spare.words("measures")?.hasPrefix("the hub uses air instead") == true, "\(program.standardOutput)")
+    #expect(hub.stop() == 0)
+  }
+
   @Test func `verify measures a device that other clients hold, but does not power-cycle it`() {
     let hub = HubProcess(board: HubProcess.simulatedBoard("state: { rateHz: 10 }"))
     let watch = hub.watch(["--json", "--parts", "rates"])

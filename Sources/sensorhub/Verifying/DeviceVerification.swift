@@ -50,13 +50,15 @@ struct DeviceVerification {
     ("supplyMonitor", "voltage", "voltage", 0.5...60),
   ]
 
-  /// A value with its name and its unit. Its time is in seconds of the hub's clock.
+  /// A value with its name, its unit and the devices that it comes from, as in `gps+imu`. Its time is in seconds of the
+  /// hub's clock.
   struct Value {
     var name, unit: StaticString
     var value, at: Double
+    var source: String
 
-    init(_ name: StaticString, _ unit: StaticString, _ value: Double, at: Double) {
-      (self.name, self.unit, self.value, self.at) = (name, unit, value, at)
+    init(_ name: StaticString, _ unit: StaticString, _ value: Double, at: Double, _ source: String) {
+      (self.name, self.unit, self.value, self.at, self.source) = (name, unit, value, at, source)
     }
   }
 
@@ -67,27 +69,41 @@ struct DeviceVerification {
     switch kind {
     case "receiver":
       guard let position = state.position else { return [] }
-      return [Value("sigma", "m", position.sigmaHorizontal ?? 0, at: now - position.age)]
+      return [Value("sigma", "m", position.sigmaHorizontal ?? 0, at: now - position.age, position.source)]
     case "imu":
       return [
-        state.acceleration.map { Value("acceleration", "m/s2", $0.magnitude, at: now - $0.age) },
-        state.rates.map { Value("rotation", "rad/s", $0.magnitude, at: now - $0.age) },
+        state.acceleration.map { Value("acceleration", "m/s2", $0.magnitude, at: now - $0.age, $0.source) },
+        state.rates.map { Value("rotation", "rad/s", $0.magnitude, at: now - $0.age, $0.source) },
       ].compactMap { $0 }
     case "magnetometer":
-      return state.magneticField.map { [Value("field", "uT", $0.magnitude, at: now - $0.age)] } ?? []
-    case "barometer": return state.air.map { [Value("pressure", "Pa", $0.pressure, at: now - $0.age)] } ?? []
-    case "supplyMonitor": return state.supply.map { [Value("voltage", "V", $0.volts, at: now - $0.age)] } ?? []
+      return state.magneticField.map { [Value("field", "uT", $0.magnitude, at: now - $0.age, $0.source)] } ?? []
+    case "barometer": return state.air.map { [Value("pressure", "Pa", $0.pressure, at: now - $0.age, $0.source)] } ?? []
+    case "supplyMonitor":
+      return state.supply.map { [Value("voltage", "V", $0.volts, at: now - $0.age, $0.source)] } ?? []
     default: return []
     }
   }
 
   /// Whether a state contains a value that the device has measured since `start`, in seconds of the hub's clock.
   func has(_ state: VerifiedState, since start: Double) -> Bool {
-    DeviceVerification.values(of: state, kind: kind).contains { $0.at >= start }
+    own(state).contains { $0.at >= start }
+  }
+
+  /// The devices of this kind whose values a state contains instead of this device's, measured since `start`; `nil` if
+  /// there are none. The hub uses only one IMU, for example.
+  func substitutes(in state: VerifiedState, since start: Double) -> String? {
+    let values = DeviceVerification.values(of: state, kind: kind)
+    return own(state).isEmpty ? values.first { $0.at >= start }?.source : nil
+  }
+
+  private func own(_ state: VerifiedState) -> [Value] {
+    DeviceVerification.values(of: state, kind: kind).filter { value in
+      value.source.utf8.split(separator: UInt8(ascii: "+")).contains { $0.elementsEqual(id.utf8) }
+    }
   }
 
   mutating func take(_ state: VerifiedState) {
-    for value in DeviceVerification.values(of: state, kind: kind) {
+    for value in own(state) {
       let index = measured.firstIndex { "\($0.name)" == "\(value.name)" } ?? measured.count
       if index == measured.count {
         measured.append(Measured(name: value.name, unit: value.unit, values: VerifiedValues()))

@@ -5,20 +5,28 @@ import FoundationEssentials
 struct VerifiedState: Decodable {
   struct Vector: Decodable {
     var x, y, z, age: Double
+    var source: String
 
     var magnitude: Double { (x * x + y * y + z * z).squareRoot() }
   }
 
   struct Position: Decodable {
     var age: Double
+    var source: String
     var sigmaHorizontal: Double?
   }
 
   struct Fix: Decodable { var satellites: Int? }
 
-  struct Air: Decodable { var pressure, age: Double }
+  struct Air: Decodable {
+    var pressure, age: Double
+    var source: String
+  }
 
-  struct Supply: Decodable { var volts, age: Double }
+  struct Supply: Decodable {
+    var volts, age: Double
+    var source: String
+  }
 
   var monotonic: Double
   var position: Position?
