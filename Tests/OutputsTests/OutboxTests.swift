@@ -53,6 +53,19 @@ struct OutboxTests {
     #expect(all(&outbox) == ["status online"])
   }
 
+  @Test func `a request that has ended is not cleared over a new connection, on which it may be a new one`() {
+    var outbox = Outbox()
+    let clear = Outbox.Message(topic: "interest", payload: [], isRetained: true, isOnlyForThisConnection: true)
+    outbox.add(clear)
+    outbox.restart()
+    #expect(all(&outbox) == [])
+    outbox.add(clear)
+    #expect(all(&outbox) == ["interest "])
+    outbox.putBack([clear])
+    outbox.restart()
+    #expect(all(&outbox) == [])
+  }
+
   @Test func `messages in transit when the connection was lost are sent again, before the others`() {
     var outbox = Outbox()
     for number in 1...4 { outbox.add(value(number)) }

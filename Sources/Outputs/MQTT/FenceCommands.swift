@@ -130,12 +130,14 @@ final class FenceCommands: Sendable {
     let command: Command
     do throws(FenceRefusal) {
       command = try Command.read(waiting.payload)
-      guard !state.withLock({ $0.starts.note(at: clock.now) }) else {
-        throw .wrong("viewers have changed fences \(RequestStarts.most) times within an hour: try again later")
-      }
     } catch {
       host.traffic.mqtt.clientRefused()
       return refuse(error, id: nil, waiting.viewer)
+    }
+    if state.withLock({ $0.starts.note(at: clock.now) }) {
+      host.traffic.mqtt.clientRefused()
+      let reason = "viewers have changed fences \(RequestStarts.most) times within an hour: try again later"
+      return refuse(.wrong(reason), id: command.id, waiting.viewer)
     }
     if let name = command.removeFence {
       remove(name, command.id, waiting.viewer)

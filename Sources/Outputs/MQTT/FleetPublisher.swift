@@ -62,6 +62,8 @@ final class FleetPublisher: Sendable {
     // Changes come in groups: a device changes its state again soon after it is powered.
     let devices = Coalesced(.milliseconds(300), clock: clock) { [weak self] in self?.tellDevices(of: hub) }
     Subscription { devices.end() }.store(in: lifetime)
+    // A board without devices has no changes, but the broker may have devices that a reload removed.
+    if hub.monitors.isEmpty { devices.request() }
     for monitor in hub.monitors {
       monitor.changes.subscribe(as: "mqtt", receiveValue: { _ in devices.request() }).store(in: lifetime)
     }

@@ -53,7 +53,7 @@ final class FleetSession: Sendable {
       host: host, send: { [weak publisher] in publisher?.send($0, $1) },
       sendFix: { [weak publisher] in publisher?.send($0, for: $1) },
       // Clear the retained request, so that clients that connect later do not receive an expired one.
-      expired: { [weak connection] in connection?.retain(topics.interest($0), []) })
+      expired: { [weak connection] in connection?.clear(topics.interest($0)) })
     commands = FenceCommands(host: host) { [weak connection] in connection?.publish(topics.fenceAnswer(to: $0), $1) }
     ownTracks = settings.ownTracks.map { settings in
       OwnTracksFeed(settings, of: options.name, host: host) { [weak connection] in connection?.publish($0, $1) }

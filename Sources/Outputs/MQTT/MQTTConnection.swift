@@ -101,6 +101,12 @@ public final class MQTTConnection: Sendable {
     add(Outbox.Message(topic: topic, payload: payload, isRetained: true, expirySeconds: expirySeconds))
   }
 
+  /// Clears a topic at the broker, unless the connection is lost before that. Another client may have published a new
+  /// message there by the time of the next connection.
+  func clear(_ topic: String) {
+    add(Outbox.Message(topic: topic, payload: [], isRetained: true, isOnlyForThisConnection: true))
+  }
+
   /// The number of messages that were dropped because too many bytes waited for the broker.
   public var lostCount: Int { state.withLock { $0.outbox.lostCount } }
 

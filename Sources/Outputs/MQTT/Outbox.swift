@@ -8,6 +8,8 @@ struct Outbox {
     var topic: String
     var payload: [UInt8]
     var isRetained = false
+    /// Whether the message is dropped if the connection is lost before the broker has it.
+    var isOnlyForThisConnection = false
     var expirySeconds: UInt32 = 0
     /// Whether the message is sent only for the broker's answer.
     var isProbe = false
@@ -60,7 +62,8 @@ struct Outbox {
     for message in messages.reversed() where message.isRetained {
       // Sending an empty message has removed its topic from `retained`. All other retained messages are published again
       // with each connection.
-      if message.payload.isEmpty, retained[message.topic] == nil { keep(message) }
+      let isKept = message.payload.isEmpty && !message.isOnlyForThisConnection
+      if isKept, retained[message.topic] == nil { keep(message) }
     }
   }
 
@@ -71,12 +74,16 @@ struct Outbox {
   }
 
   /// Marks all retained messages for publication: the broker may have restarted before the new connection.
-  mutating func restart() { changed = Deque(retained.keys.sorted()) }
+  mutating func restart() {
+    retained = retained.filter { !$0.value.isOnlyForThisConnection }
+    changed = Deque(retained.keys.sorted())
+  }
 }
 
 extension Outbox.Message: Equatable {
   static func == (a: Outbox.Message, b: Outbox.Message) -> Bool {
     a.topic == b.topic && a.payload == b.payload && a.isRetained == b.isRetained
+      && a.isOnlyForThisConnection == b.isOnlyForThisConnection
       && a.expirySeconds == b.expirySeconds && a.isProbe == b.isProbe && a.ticket === b.ticket
   }
 }

@@ -76,6 +76,7 @@ final class RemoteHub: WatchedHub {
   /// The viewer's name at the hub.
   private let viewer: String
   private let isOnSchedule: Bool
+  private let lifetime: Duration?
   private let broker: BrokerConnection
   private let clock = MonotonicClock()
   private let interestTopic: String
@@ -99,8 +100,10 @@ final class RemoteHub: WatchedHub {
   /// - Parameters:
   ///   - interest: the request in the hub's form
   ///   - isOnSchedule: whether the request is for scheduled fixes
+  ///   - lifetime: how long a request for a single state is valid; `nil` for a request that lasts until this program ends
   init(
-    _ place: BrokerURL, hub: String, _ options: BrokerOptions, interest: String, isOnSchedule: Bool = false
+    _ place: BrokerURL, hub: String, _ options: BrokerOptions, interest: String, isOnSchedule: Bool = false,
+    lifetime: Duration? = nil
   ) throws {
     self.hub = hub
     self.place = place
@@ -110,6 +113,7 @@ final class RemoteHub: WatchedHub {
     let name = ViewerName.new(for: .watch)
     viewer = place.viewer(name)
     self.isOnSchedule = isOnSchedule
+    self.lifetime = lifetime
     interestTopic = topics.interest(of: viewer)
     var settings = try options.options(
       place, identifier: "sensorhub-\(name)",
@@ -124,8 +128,14 @@ final class RemoteHub: WatchedHub {
   deinit { broker.end() }
 
   private func lookAgain() {
-    broker.retain(interestTopic, interest, expirySeconds: UInt32(RemoteHub.expiry))
-    renewal = clock.now + .seconds(Int64(RemoteHub.expiry / 2))
+    // A hub understands a repeated request for a single state as a new one, and would measure again.
+    if let lifetime {
+      broker.retain(interestTopic, interest, expirySeconds: UInt32(lifetime.inSeconds.rounded(.up)))
+      renewal = clock.now + .seconds(86_400)
+    } else {
+      broker.retain(interestTopic, interest, expirySeconds: UInt32(RemoteHub.expiry))
+      renewal = clock.now + .seconds(Int64(RemoteHub.expiry / 2))
+    }
   }
 
   func nextLine(by deadline: MonotonicInstant?) throws -> HubConnection.Line {

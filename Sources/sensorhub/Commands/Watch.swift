@@ -248,8 +248,8 @@ struct Watch: ParsableCommand {
   private func printCurrent(_ request: ViewRequest) throws {
     let start = MonotonicClock().now
     let states = place == nil ? "" : "\"rateHz\": 0, "
-    let hub = try watchedHub("{\(states)\(request.members)\"name\": \"watch\"}")
     let time = (request.within ?? Schedule.usualWithin) + Watch.answerTime
+    let hub = try watchedHub("{\(states)\(request.members)\"name\": \"watch\"}", lifetime: time)
     switch try hub.nextLine(by: start + time) {
     case .text(let line): print(line, hub.knownReport().flatMap { DevicesOfHub.mark(of: $0.devices) })
     case .closed: throw CommandError.hubClosed
@@ -260,9 +260,10 @@ struct Watch: ParsableCommand {
     }
   }
 
-  private func watchedHub(_ request: String) throws -> any WatchedHub {
+  private func watchedHub(_ request: String, lifetime: Duration? = nil) throws -> any WatchedHub {
     guard let place, let name = place.hub else { return try LocalHub(socket, request: request) }
-    return try RemoteHub(place, hub: name, broker, interest: request, isOnSchedule: every != nil || error != nil)
+    return try RemoteHub(
+      place, hub: name, broker, interest: request, isOnSchedule: every != nil || error != nil, lifetime: lifetime)
   }
 
   private static func parts(_ text: String) -> Set<StatePart>? {
