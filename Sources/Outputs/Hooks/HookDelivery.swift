@@ -27,7 +27,8 @@ final class HookDelivery: Sendable {
     var changed: @Sendable () -> Void
   }
 
-  let key: String
+  var key: String { settings.key }
+  var settings: HookSettings { state.withLock { $0.settings } }
   private let surroundings: Surroundings
   private let stop = StopSignal()
   private let alarm: Alarm
@@ -35,7 +36,6 @@ final class HookDelivery: Sendable {
 
   /// - Parameter waiting: the undelivered notices of earlier runs
   init(_ settings: HookSettings, waiting: [HookNotice], _ surroundings: Surroundings) {
-    key = settings.key
     self.surroundings = surroundings
     alarm = Alarm(clock: surroundings.clock)
     state = Guarded(State(settings: settings, queue: HookQueue(waiting)))

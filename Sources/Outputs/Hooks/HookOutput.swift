@@ -136,10 +136,11 @@ public final class HookOutput: Service {
       let devices = Set(hub.board.devices.map(\.id))
       state.alarms.keep { $0.isOfFence || $0.event == .sleep || devices.contains($0.subject) }
       let old = state.hooks
-      state.hooks = wanted.map { settings in
-        if let same = old.first(where: { $0.key == settings.key }) {
-          same.follow(settings)
-          return same
+      state.hooks = zip(wanted, HookSuccession.predecessors(of: wanted, among: old.map(\.settings))).map {
+        (settings, index) in
+        if let index {
+          old[index].follow(settings)
+          return old[index]
         }
         return HookDelivery(settings, waiting: kept?.waiting[settings.key]?.value ?? [], surroundings)
       }
