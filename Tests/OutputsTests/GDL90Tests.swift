@@ -57,6 +57,19 @@ struct GDL90Tests {
     #expect(!frame.dropFirst().dropLast().contains(0x7E))
   }
 
+  @Test func `a heading from magnetic north is marked`() throws {
+    var state = FusedState(at: MonotonicInstant(nanoseconds: 100_000_000_000))
+    func heading(_ north: FusedState.Attitude.North) throws -> [UInt8] {
+      state.attitude = Dated(
+        FusedState.Attitude(
+          quaternion: Quaternion(roll: 0, pitch: 0, yaw: .pi / 2), inclinationSigmaRadians: 0.01,
+          headingSigmaRadians: 0.1, north: north), at: state.at, source: .imu)
+      return try #require(GDL90Report.attitude(of: state)).bytes[6...7].map { $0 }
+    }
+    #expect(try heading(.geographic(declinationRadians: nil)) == [0x03, 0x84])
+    #expect(try heading(.magnetic) == [0x83, 0x84])
+  }
+
   @Test func `unknown values are marked as unknown`() {
     var state = FusedState(at: MonotonicInstant(nanoseconds: 100_000_000_000))
     #expect(GDL90Report.position(of: state) == [.heartbeat(hasPosition: false, second: nil)])

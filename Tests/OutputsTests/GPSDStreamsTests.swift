@@ -28,12 +28,12 @@ struct GPSDStreamsTests {
     arguments: [
       (#""json":true"#, [.devices, .states(parts: .all)]),
       (#""json":true,"attitudeRate":25"#, [.devices, .states(parts: .all), .attitudes(rateHz: 25)]),
-      (#""nmea":true"#, [.sentences(of: nil)]),
-      (#""raw":2"#, [.sentences(of: nil)]),
-      (#""pps":true"#, [.clockOffsets]),
+      (#""nmea":true"#, [.devices, .sentences(of: nil)]),
+      (#""raw":2"#, [.devices, .sentences(of: nil)]),
+      (#""pps":true"#, [.devices, .clockOffsets]),
       (#""json":true,"nmea":true,"pps":true"#, [.devices, .states(parts: .all), .sentences(of: nil), .clockOffsets]),
       // A client that only polls keeps the devices awake.
-      (#""enable":true"#, [.states(parts: .all)]),
+      (#""enable":true"#, [.devices, .states(parts: .all)]),
       (#""enable":false,"json":true,"nmea":true,"pps":true"#, []),
     ] as [(String, [Stream])])
   func `a watch needs the streams of its members`(_ members: String, _ expected: [Stream]) throws {
@@ -78,7 +78,7 @@ struct GPSDStreamsTests {
     #expect(one.all == [.devices, .epochs(of: Self.receiver), .sentences(of: "gps")])
     #expect(one.positions == .receiver(Self.receiver))
     let sentences = try Self.streams(#""nmea":true,"device":"/dev/gps""#, on: board)
-    #expect(sentences.all == [.sentences(of: "gps")] && sentences.positions == nil)
+    #expect(sentences.all == [.devices, .sentences(of: "gps")] && sentences.positions == nil)
     let all = try Self.streams(#""json":true,"raw":1"#, on: board)
     #expect(all.all == [.devices, .states(parts: .all), .sentences(of: nil)])
   }

@@ -46,6 +46,19 @@ struct ReceiverFeedTests {
     #expect(back.altitudeMSLMetres == 40 && back.satellitesUsed == 11 && abs((back.trackDegrees ?? 0) - 53.1) < 0.01)
   }
 
+  @Test func `a time just before midnight has the date of its rounded time in all sentences`() throws {
+    // 23 November 2026, 00:00:00, and nanoseconds below zero, as a u-blox states it.
+    var payload = Array(solution.dropFirst(6).dropLast(2))
+    (payload[8], payload[9], payload[10]) = (0, 0, 0)
+    payload.replaceSubrange(16..<20, with: withUnsafeBytes(of: Int32(-200_000).littleEndian) { Array($0) })
+    let midnight = MadeMessage.ubx(0x0107, payload)
+    var feed = ReceiverFeed()
+    _ = feed.bytes(of: received(midnight, isBinary: true))
+    let made = text(feed.bytes(of: .epoch(try epoch(of: midnight))))
+    #expect(made.contains("$GPZDA,000000.00,23,11,2026,00,00*"), "\(made)")
+    #expect(made.contains(",231126,"), "\(made)")
+  }
+
   @Test func `a sentence made from an epoch without a fix says so`() throws {
     var payload = Array(solution.dropFirst(6).dropLast(2))
     (payload[20], payload[21]) = (0, 0)

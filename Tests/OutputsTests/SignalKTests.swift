@@ -86,6 +86,18 @@ struct SignalKTests {
     #expect(!text.contains("heading"), "\(text)")
   }
 
+  @Test func `a heading from magnetic north is no heading from true north`() {
+    var state = state()
+    state.attitude?.value.headingSigmaRadians = 0.1
+    state.attitude?.value.north = .magnetic
+    var subscriptions = SignalKSubscriptions()
+    _ = subscriptions.add(subscription("navigation.*"))
+    var json = JSONWriter()
+    SignalKDelta.write(subscriptions.take(state), of: state, context: "vessels.x", to: &json)
+    let text = String(decoding: json.bytes, as: UTF8.self)
+    #expect(text.contains("navigation.headingMagnetic") && !text.contains("navigation.headingTrue"), "\(text)")
+  }
+
   @Test func `subscriptions decide which devices are awake, and how often they are read`() {
     var subscriptions = SignalKSubscriptions()
     // The macro cannot call a mutating method.

@@ -32,6 +32,17 @@ struct StreamSlotsTests {
     #expect(reports.withLock { $0.count } == 2)
   }
 
+  @Test func `the addresses of one IPv6 network count as one machine`() throws {
+    let places = StreamSlots(limit: 1024) { _ in }
+    let held = try (1...StreamSlots.peerLimit).map { number in
+      try places.take(for: try address("2001:db8::\(String(number, radix: 16))"))
+    }
+    let another = try address("2001:db8::ffff")
+    #expect(throws: StreamSlots.Refusal.peer(another)) { try places.take(for: another) }
+    _ = try places.take(for: try address("2001:db8:0:1::1"))
+    withExtendedLifetime(held) {}
+  }
+
   @Test func `streams of this machine may use all places, but no more`() throws {
     let places = StreamSlots(limit: 100) { _ in }
     var held = try (0..<100).map { _ in try places.take(for: try address("127.0.0.1")) }

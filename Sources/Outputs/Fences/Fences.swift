@@ -117,7 +117,7 @@ public final class Fences: Sendable {
           [weak self] status in
           service.report(status)
           self?.tell()
-          service.memory?.keep { [weak self] in self?.known ?? [] }
+          service.memory?.keep { [weak self] in self?.known }
         }
         new.append(fenceMonitor)
         return fenceMonitor
@@ -127,6 +127,8 @@ public final class Fences: Sendable {
     }
     for fenceMonitor in gone { fenceMonitor.end() }
     if !gone.isEmpty || !new.isEmpty { tell() }
+    // A later fence of the same name and area is another one.
+    if !gone.isEmpty { memory?.keep { [weak self] in self?.known } }
     if let hub { for fenceMonitor in new { fenceMonitor.begin(on: hub) } }
   }
 
@@ -138,8 +140,9 @@ public final class Fences: Sendable {
     for fenceMonitor in gone { fenceMonitor.end() }
   }
 
-  private var known: [(settings: FenceSettings, status: FenceStatus)] {
-    state.withLock { $0.fenceMonitors }.map { ($0.settings, $0.status) }
+  /// The present fences; `nil` if the hub is ending.
+  private var known: [(settings: FenceSettings, status: FenceStatus)]? {
+    state.withLock { $0.service == nil ? nil : $0.fenceMonitors }?.map { ($0.settings, $0.status) }
   }
 
   private func tell() {
@@ -227,15 +230,15 @@ public final class FenceMemory: Sendable {
   }
 
   /// Saves the known sides of the fences. It returns at once: a separate thread writes to the disk.
-  func keep(_ fences: @escaping @Sendable () -> [(settings: FenceSettings, status: FenceStatus)]) {
+  ///
+  /// - Parameter fences: returns the present fences, or `nil` if the hub is ending
+  func keep(_ fences: @escaping @Sendable () -> [(settings: FenceSettings, status: FenceStatus)]?) {
     // If no thread can be started, this change is saved together with the next one.
     _ = DetachedThread.start("fences") { [file] in
       // If the present side of a fence is unknown, the file keeps the last known one. Otherwise a fence that loses its
       // fix repeatedly would wear out the disk.
       file.change { sides in
-        let present = fences()
-        // The list is empty if the hub is ending, so keep the sides.
-        if present.isEmpty { return }
+        guard let present = fences() else { return }
         let old = sides
         sides = present.reduce(into: [:]) { sides, fence in
           let area = fence.settings.area.description

@@ -94,12 +94,15 @@ struct GDL90Message: Equatable {
     return GDL90Message(bytes)
   }
 
-  /// ForeFlight's extension with roll, pitch and heading, in tenths of degrees. An unknown heading is 0xFFFF.
-  static func attitude(rollDegrees: Double, pitchDegrees: Double, headingDegrees: Double?) -> GDL90Message {
+  /// ForeFlight's extension with roll, pitch and heading, in tenths of degrees. The highest bit of a magnetic heading is
+  /// set. An unknown heading is 0xFFFF.
+  static func attitude(
+    rollDegrees: Double, pitchDegrees: Double, headingDegrees: Double?, isMagnetic: Bool = false
+  ) -> GDL90Message {
     func tenths(_ degrees: Double) -> UInt32 {
       UInt32(UInt16(bitPattern: Int16(clamping: Int((degrees * 10).rounded()))))
     }
-    let heading = headingDegrees.map { tenths($0) & 0x7FFF } ?? 0xFFFF
+    let heading = headingDegrees.map { tenths($0) & 0x7FFF | (isMagnetic ? 0x8000 : 0) } ?? 0xFFFF
     var bytes: [UInt8] = [0x65, 1]
     // The last two values are speeds, which are unknown.
     let values: [UInt32] = [tenths(rollDegrees), tenths(pitchDegrees), heading, 0xFFFF, 0xFFFF]
@@ -161,7 +164,7 @@ enum GDL90Report {
     let heading = attitude.headingSigmaRadians == nil ? nil : attitude.quaternion.yaw * degrees
     return .attitude(
       rollDegrees: attitude.quaternion.roll * degrees, pitchDegrees: attitude.quaternion.pitch * degrees,
-      headingDegrees: heading.map { $0 < 0 ? $0 + 360 : $0 })
+      headingDegrees: heading.map { $0 < 0 ? $0 + 360 : $0 }, isMagnetic: attitude.north == .magnetic)
   }
 
   /// The altitude in the standard atmosphere (ICAO 7488), below 11 km.

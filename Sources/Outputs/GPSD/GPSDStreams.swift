@@ -57,8 +57,9 @@ struct GPSDStreams: Equatable {
     let isState = receivers.count == 1 && board.fusedDevices.contains(receivers[0].id)
     let receiver = isState ? nil : named
     let hasAttitudesWithEpochs = watch.attitudeRateHz == nil && !receivers.isEmpty
+    // Any watch must notice when a reload removes its receiver or gives it another one.
+    if watch.isEnabled { all.append(.devices) }
     if watch.wantsReports {
-      all.append(.devices)
       if let receiver {
         positions = .receiver(receiver)
       } else if !isOfIMU {

@@ -34,13 +34,12 @@ enum FenceRoutes {
       HTTPRoute(.delete, "fences/:name") { request, context in
         try requireRight(context, hasToken)
         let name = PathEncoding.decoded(try context.parameters.require("name"))
-        do throws(FenceRefusal) {
-          let isKept = try host.fences.remove(name)
+        switch await onThread({ Result { () throws(FenceRefusal) in try host.fences.remove(name) } }) {
+        case .success(let isKept):
           return answer(.ok, to: request) { json in
             FenceReport.write(name: name, isRemoved: true, isKept: isKept, nil, to: &json)
           }
-        } catch {
-          throw httpError(error)
+        case .failure(let refusal): throw httpError(refusal)
         }
       },
     ]
@@ -68,9 +67,11 @@ enum FenceRoutes {
     _ order: FenceOrder, to host: HubHost, as holder: Holder
   ) async throws -> AddedFenceOutcome {
     let (answers, continuation) = AsyncStream.makeStream(of: Answer.self, bufferingPolicy: .bufferingOldest(1))
-    let waiting = host.add(order, as: holder) { outcome, refusal in
-      continuation.yield(Answer(outcome: outcome, refusal: refusal))
-      continuation.finish()
+    let waiting = await onThread {
+      host.add(order, as: holder) { outcome, refusal in
+        continuation.yield(Answer(outcome: outcome, refusal: refusal))
+        continuation.finish()
+      }
     }
     defer { waiting?.cancel() }
     for await answer in answers {
@@ -78,6 +79,14 @@ enum FenceRoutes {
       if let refusal = answer.refusal { throw httpError(refusal) }
     }
     throw httpError(.noPosition)
+  }
+
+  /// Runs a change on a thread of its own, because it waits for the disk, and the web port has one thread for everything.
+  private static func onThread<Value: Sendable>(_ change: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+      let run: @Sendable () -> Void = { continuation.resume(returning: change()) }
+      if DetachedThread.start("fences", run) != 0 { run() }
+    }
   }
 
   private struct Answer: Sendable {

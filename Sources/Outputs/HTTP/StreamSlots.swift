@@ -24,9 +24,10 @@ final class StreamSlots: Sendable {
 
   private struct State {
     var count = 0
-    var perPeer: [String: Int] = [:]
+    /// The streams of each other machine: `IPAddress.machine`.
+    var perPeer: [[UInt8]: Int] = [:]
     /// The refusals that were logged. One is removed when about half of its limit is free again.
-    var reported: Set<String> = []
+    var reported: Set<[UInt8]> = []
   }
 
   private let state = Guarded(State())
@@ -45,12 +46,12 @@ final class StreamSlots: Sendable {
   func take(for address: IPAddress?) throws(Refusal) -> StreamSlot {
     let peer = address.flatMap { $0.isLoopback ? nil : $0 }
     let (refusal, isFirst) = state.withLock { state -> (Refusal?, Bool) in
-      if state.count >= limit { return (.all(limit: limit), state.reported.insert("").inserted) }
+      if state.count >= limit { return (.all(limit: limit), state.reported.insert([]).inserted) }
       if let peer {
-        if state.perPeer["\(peer)", default: 0] >= StreamSlots.peerLimit {
-          return (.peer(peer), state.reported.insert("\(peer)").inserted)
+        if state.perPeer[peer.machine, default: 0] >= StreamSlots.peerLimit {
+          return (.peer(peer), state.reported.insert(peer.machine).inserted)
         }
-        state.perPeer["\(peer)", default: 0] += 1
+        state.perPeer[peer.machine, default: 0] += 1
       }
       state.count += 1
       return (nil, false)
@@ -59,14 +60,14 @@ final class StreamSlots: Sendable {
       if isFirst { report(refusal) }
       throw refusal
     }
-    return StreamSlot(places: self, peer: peer.map { "\($0)" })
+    return StreamSlot(places: self, peer: peer?.machine)
   }
 
-  fileprivate func giveBack(_ peer: String?) {
+  fileprivate func giveBack(_ peer: [UInt8]?) {
     state.withLock { state in
       state.count -= 1
       // While the number stays near the limit, further refusals are not news.
-      if state.count < limit / 2 { state.reported.remove("") }
+      if state.count < limit / 2 { state.reported.remove([]) }
       guard let peer, let count = state.perPeer[peer] else { return }
       state.perPeer[peer] = count > 1 ? count - 1 : nil
       if count <= StreamSlots.peerLimit / 2 { state.reported.remove(peer) }
@@ -76,9 +77,9 @@ final class StreamSlots: Sendable {
 
 final class StreamSlot: Sendable {
   private let places: StreamSlots
-  private let peer: String?
+  private let peer: [UInt8]?
 
-  fileprivate init(places: StreamSlots, peer: String?) {
+  fileprivate init(places: StreamSlots, peer: [UInt8]?) {
     self.places = places
     self.peer = peer
   }

@@ -97,7 +97,7 @@ enum EpochSentences {
       text += SentenceWriter.make("GPGST,\(time),,\(axis),\(axis),0.0,\(axis),\(axis),\(vertical)")
     }
     if let utc = fix.time {
-      let date = utc.components.date
+      let date = utc.rounded.components.date
       let (day, month) = (SentenceField.padded(Int(date.day), 2), SentenceField.padded(Int(date.month), 2))
       text += SentenceWriter.make("GPZDA,\(time),\(day),\(month),\(date.year),00,00")
     }

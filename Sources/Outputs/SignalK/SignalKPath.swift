@@ -172,7 +172,9 @@ extension SignalKPath {
     let quaternion = attitude.value.quaternion
     let heading = attitude.value.headingSigmaRadians == nil ? nil : quaternion.yaw * 180 / Double.pi
     switch self {
-    case .headingTrue: return SignalKValue(bearing: heading, of: attitude)
+    case .headingTrue:
+      // Before the first position, the declination is unknown.
+      return SignalKValue(bearing: attitude.value.north == .magnetic ? nil : heading, of: attitude)
     case .headingMagnetic:
       return SignalKValue(bearing: state.magneticHeading(lastKnown: lastKnown)?.degrees, of: attitude)
     case .rateOfTurn:

@@ -188,16 +188,27 @@ private final class StateSession: StreamSession {
           nextStep: LocalRights.nextStep(for: "sensorhub fence"), to: &json)
       }
     }
-    if let name = request.removeFence {
-      do throws(FenceRefusal) {
-        let isKept = try host.fences.remove(name)
-        send { FenceReport.write(name: name, isRemoved: true, isKept: isKept, nil, to: &$0) }
-      } catch {
-        send { StateSession.refuse("\(error)", to: &$0) }
-      }
-      return
+    // A change waits for the disk, and this thread serves all clients.
+    let change: @Sendable () -> Void = { [self] in
+      if let name = request.removeFence { return removeFence(name) }
+      if let order = request.fence { addFence(order, request) }
     }
-    guard let order = request.fence else { return }
+    if DetachedThread.start("fences", change) != 0 { change() }
+  }
+
+  private func removeFence(_ name: String) {
+    var json = JSONWriter(capacity: 512)
+    do throws(FenceRefusal) {
+      let isKept = try host.fences.remove(name)
+      FenceReport.write(name: name, isRemoved: true, isKept: isKept, nil, to: &json)
+    } catch {
+      StateSession.refuse("\(error)", to: &json)
+    }
+    connection.answer(json.bytes)
+    connection.hangUp()
+  }
+
+  private func addFence(_ order: FenceOrder, _ request: StateRequests.Request) {
     let client = request.name.flatMap(connection.peer.called) ?? connection.peer
     let search = host.add(order, as: client.holder()) { [connection] outcome, refusal in
       var json = JSONWriter(capacity: 512)
