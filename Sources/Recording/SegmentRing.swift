@@ -231,6 +231,9 @@ struct SegmentAges {
 /// The names of segments, from their beginning: `sensorhub-20261122T211439Z-001.mcap`. Sorted by name, the oldest
 /// segment is first.
 enum SegmentName {
+  /// A number with this many digits fits into an `Int`.
+  private static let mostDigits = 18
+
   /// - Parameter number: the number of the segment in its recording
   static func make(nanosecondsSince1970: Int64, number: Int) -> String {
     "sensorhub-\(UTCStamp(nanosecondsSince1970: nanosecondsSince1970).basic)-\(UTCStamp.padded(number, to: 3)).mcap"
@@ -244,6 +247,8 @@ enum SegmentName {
     let digits = newest[newest.index(after: end)...].prefix { $0.isNumber }
     // The successor of 999 is 9990, because names are sorted by character.
     let isFull = digits.allSatisfy { $0 == "9" }
+    // A name that a hub could not have given stays the newest.
+    if isFull, digits.count == mostDigits { return name }
     let next = isFull ? digits + "0" : Substring(UTCStamp.padded((Int(digits) ?? 0) + 1, to: digits.count))
     return "\(newest[...end])\(next).mcap"
   }
@@ -257,7 +262,7 @@ enum SegmentName {
     let number = parts[2].dropLast(5)
     func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
     return stamp.count == 16 && stamp[..<8].allSatisfy(isDigit) && stamp[8] == UInt8(ascii: "T")
-      && stamp[9..<15].allSatisfy(isDigit) && stamp[15] == UInt8(ascii: "Z") && number.count >= 3
+      && stamp[9..<15].allSatisfy(isDigit) && stamp[15] == UInt8(ascii: "Z") && (3...mostDigits).contains(number.count)
       && number.allSatisfy(isDigit)
   }
 }

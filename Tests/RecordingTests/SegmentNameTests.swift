@@ -24,6 +24,14 @@ struct SegmentNameTests {
     #expect(newest.map { $0 < name } ?? true)
   }
 
+  @Test func `a planted name with a huge number neither ends the hub nor hides its segments`() {
+    let nines = String(repeating: "9", count: 18)
+    let name = SegmentName.make(
+      nanosecondsSince1970: 1_795_382_079_000_000_000, number: 1, after: "sensorhub-99991231T235959Z-\(nines).mcap")
+    #expect(SegmentName.isOne(name))
+    #expect(!SegmentName.isOne("sensorhub-99991231T235959Z-\(Int.max).mcap"))
+  }
+
   @Test
   func `a board whose clock is behind keeps its recordings, and repairs an incomplete segment dated in the future`()
     throws

@@ -64,8 +64,23 @@ public struct RecordingFiles: Sendable {
       }
     }
     guard !files.isEmpty else { throw .nothingWhole(paths: emptyPaths) }
-    // If files have no messages, the times in the names of segments decide their order.
-    files.sort { ($0.startNanoseconds, $0.path) < ($1.startNanoseconds, $1.path) }
+    sort()
+  }
+
+  /// Sorts the files by their times. The segments of a folder stay in the order of their names: a board without a
+  /// real-time clock may start with an earlier time than that of its last segment, and a segment may have no messages.
+  private mutating func sort() {
+    var latest: [Substring: UInt64] = [:]
+    let keyed = files.sorted { $0.path < $1.path }.map { file -> (key: UInt64, file: File) in
+      let slash = file.path.lastIndex(of: "/") ?? file.path.startIndex
+      guard file.isListed, SegmentName.isOne(String(file.path[slash...].drop { $0 == "/" })) else {
+        return (file.startNanoseconds, file)
+      }
+      let key = max(file.startNanoseconds, latest[file.path[..<slash]] ?? 0)
+      latest[file.path[..<slash]] = key
+      return (key, file)
+    }
+    files = keyed.sorted { ($0.key, $0.file.path) < ($1.key, $1.file.path) }.map(\.file)
   }
 
   /// The number of messages that the files state, for the progress of long work. A damaged file may state any number.

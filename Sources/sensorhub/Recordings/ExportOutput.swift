@@ -90,6 +90,9 @@ final class ExportOutput: TrackOutput {
   func finish() throws(CommandError) {
     guard let path, !isFinished else { return }
     isFinished = true
+    // Otherwise a power cut soon after could leave an empty file in place of a replaced one. A file system that cannot
+    // do this says so with EINVAL.
+    if let temporaryPath, fsync(file.rawValue) != 0, errno != EINVAL { try fail(errno, temporaryPath) }
     do {
       try file.close()
     } catch {
@@ -103,7 +106,7 @@ final class ExportOutput: TrackOutput {
         return
       }
       // Some file systems, such as those of memory sticks, have no hard links.
-      guard errno == EPERM || errno == EOPNOTSUPP, access(path, F_OK) != 0 else { return try fail(errno, path) }
+      guard [EPERM, EOPNOTSUPP, ENOSYS].contains(errno), access(path, F_OK) != 0 else { return try fail(errno, path) }
     }
     if rename(temporaryPath, path) != 0 { try fail(errno, path) }
   }

@@ -205,11 +205,13 @@ extension RecordedRows {
 
     /// Chooses the device whose topic is read. A topic consists of the prefix, the device's ID and the suffix.
     ///
-    /// - Returns: the requested device if the recording has its topic; otherwise the first device of the board whose
+    /// - Returns: the requested device if the recording has its topic; otherwise the first fused device of the board, or the first of the others, whose
     ///   topic the recording has, or else the first device of the recording; `nil` if the recording has no such topic
     func preferred(_ prefix: String, _ suffix: String, _ wanted: String?) -> (id: String, topic: String)? {
       let ids = ids(prefix, suffix)
-      let first = board?.devices.lazy.map(\.id).first(where: ids.contains) ?? ids.first
+      // The calibration that is applied is that of the fused device.
+      let (all, fused) = (board?.devices.map(\.id) ?? [], board?.fusedDevices ?? [])
+      let first = (all.filter(fused.contains) + all).first(where: ids.contains) ?? ids.first
       let id = wanted.flatMap { ids.contains($0) ? $0 : nil } ?? first
       return id.map { ($0, prefix + $0 + suffix) }
     }

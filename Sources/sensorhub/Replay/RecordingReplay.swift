@@ -167,8 +167,12 @@ final class RecordingReplay {
   private func noteOffset(_ logTime: UInt64) {
     guard logTime >= offsetUntil || logTime < offsetSince else { return }
     let (present, until) = facts.holding(atNanoseconds: logTime)
-    if let offset = present["sensorhub"]["logTimeOffsetNanoseconds"].flatMap({ Int64($0) }) {
-      clock.offsetNanoseconds = offset
+    let hub = present["sensorhub"]
+    if let offset = hub["logTimeOffsetNanoseconds"].flatMap({ Int64($0) }) { clock.offsetNanoseconds = offset }
+    // A file that `export` has made of several recordings contains several runs of the hub.
+    if let started = hub["started"], started != clock.started {
+      beginsRecording = beginsRecording || clock.started != nil
+      clock.started = started
     }
     offsetSince = present.sinceNanoseconds ?? 0
     offsetUntil = until
