@@ -5,6 +5,8 @@ import { beside, drawGrid, drawScale, frame, gathered, mercator, metreAt, placed
 
 const $ = (id) => document.getElementById(id);
 const lookMilliseconds = 2000;
+// A lost connection would otherwise be noticed only after minutes.
+const lookLimitMilliseconds = 10_000;
 // The page requests one state a second. A hub without a state for this time counts as silent.
 const staleSeconds = 5;
 const mostOpen = 16;
@@ -17,7 +19,8 @@ const mostNames = 60;
 const hubs = new Map();
 let news = null;
 let poll = null;
-let stream = null;
+// The present stream last. A stream that is replaced stays open until the next one is open.
+const streams = [];
 let isAnswered = null;
 let obstacle = null;
 let showsAll = false;
@@ -36,7 +39,7 @@ async function look() {
   if (isLooking) return;
   isLooking = true;
   try {
-    const answer = await fetch(news ? `fleet?since=${news}` : "fleet", { cache: "no-store" });
+    const answer = await fetch(news ? `fleet?since=${news}` : "fleet", { cache: "no-store", signal: AbortSignal.timeout(lookLimitMilliseconds) });
     if (!answer.ok) throw new Error(`fleet: ${answer.status}`);
     take(await answer.json());
     isAnswered = true;
@@ -75,13 +78,12 @@ function forget(name) {
 function listen() {
   const open = document.hidden ? [] : [...hubs.values()].filter((hub) => hub.isOpen).map((hub) => hub.name);
   const address = open.length ? `events?hubs=${open.map(encodeURIComponent).join()}` : null;
-  if (stream?.address === address && stream.source.readyState !== EventSource.CLOSED) return;
-  const old = stream;
-  stream = null;
-  if (!address) return old?.source.close();
+  const present = streams.at(-1);
+  if (present?.address === address && present.source.readyState !== EventSource.CLOSED) return;
+  if (!address) return closeStreams();
   const source = new EventSource(address);
-  stream = { address, source };
-  source.onopen = () => old?.source.close();
+  streams.push({ address, source });
+  source.onopen = () => closeStreams(source);
   source.onmessage = (event) => {
     const { hub: name, state, age, obstacle } = JSON.parse(event.data);
     const hub = hubs.get(name);
@@ -90,16 +92,23 @@ function listen() {
     if (state) {
       hub.state = state;
       hub.stateAt = performance.now() - 1000 * age;
+      hub.stateDate = Date.now() - 1000 * age;
       follow(hub, state);
     }
     redraw();
   };
   source.onerror = () => {
-    old?.source.close();
+    closeStreams(source);
     // The browser tries again by itself, unless the server refused the request.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => stream?.source === source && listen(), 5000);
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => streams.at(-1)?.source === source && listen(), 5000);
     redraw();
   };
+}
+
+/** Closes the streams before this one, or all streams. */
+function closeStreams(kept) {
+  const index = streams.findIndex(({ source }) => source === kept);
+  for (const { source } of streams.splice(0, index < 0 ? streams.length : index)) source.close();
 }
 
 function toggle(hub) {
@@ -135,8 +144,7 @@ function present() {
 
 document.addEventListener("visibilitychange", present);
 addEventListener("pagehide", () => {
-  stream?.source.close();
-  stream = null;
+  closeStreams();
 });
 addEventListener("pageshow", present);
 addEventListener("resize", () => redraw(true));
@@ -173,6 +181,9 @@ function set(element, text) {
 
 // MARK: A hub
 
+/** The clock of the page may stand still while this computer sleeps, and the date may be set. */
+const secondsSinceState = (hub) => Math.max(performance.now() - hub.stateAt, Date.now() - hub.stateDate) / 1000;
+
 /** The hub's last known position and its age in seconds; `null` if no position is known. */
 function whereabouts(hub) {
   // Until the hub has sent a position, the retained one is used.
@@ -181,7 +192,7 @@ function whereabouts(hub) {
   const { lat, lon, age } = state?.position ?? {};
   if (number(lat) === undefined || number(lon) === undefined || Math.abs(lat) > 90 || Math.abs(lon) > 180) return null;
   const said = typeof state.said === "string" ? Date.parse(state.said) : NaN;
-  const since = isLive ? (performance.now() - hub.stateAt) / 1000 : (Date.now() - said) / 1000;
+  const since = isLive ? secondsSinceState(hub) : (Date.now() - said) / 1000;
   return { lat, lon, seconds: Math.max(0, (number(age) ?? 0) + (number(since) ?? 0)) };
 }
 
@@ -193,7 +204,7 @@ const devicesOf = (hub) => hub.report.devices?.devices ?? [];
 /** The condition of a hub. The word is also its CSS class. */
 function condition(hub) {
   if (hub.report.status !== "online") return "offline";
-  if (hub.isOpen) return hub.state && performance.now() - hub.stateAt < staleSeconds * 1000 ? "live" : "waking";
+  if (hub.isOpen) return hub.state && secondsSinceState(hub) < staleSeconds ? "live" : "waking";
   return devicesOf(hub).some(({ power }) => power !== "off" && power !== "asleep") ? "awake" : "asleep";
 }
 

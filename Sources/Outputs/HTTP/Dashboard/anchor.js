@@ -80,6 +80,8 @@ export class Anchor {
     this.isLeaving = false;
     /** Whether the hub's last list of fences contained the anchor. */
     this.isSeen = false;
+    /** Whether the last change did not reach the hub. */
+    this.isUntold = false;
     if (this.place) this.tellHub();
   }
 
@@ -104,6 +106,8 @@ export class Anchor {
     const isThere = names.includes(fenceName);
     if (this.isSeen && !isThere && this.hub === "watches") this.hub = "no";
     this.isSeen = isThere;
+    // The hub answers again.
+    if (this.isUntold) this.tellHub();
   }
 
   begin() {
@@ -153,12 +157,15 @@ export class Anchor {
   /** Adds the fence at the hub, or removes it. A hub without fences at run time answers 404, which is not an error. */
   tellHub() {
     const { place } = this;
+    this.isUntold = false;
     this.telling = this.telling.then(async () => {
       // A later change sends its own request.
       if (place !== this.place) return;
       if (!place) {
-        const isThere = this.hub === "watches";
+        const isThere = this.hub === "watches" || this.isSeen;
         const answer = isThere ? await fetch(`fences/${fenceName}`, { method: "DELETE" }).catch(() => null) : null;
+        this.isUntold = isThere && !answer;
+        if (this.isUntold) return;
         this.hub = "no";
         this.isLeaving = false;
         if (answer?.ok) this.onChange(false);
@@ -173,6 +180,7 @@ export class Anchor {
         this.onChange(true);
       } else if (!answer || [404, 405, 501].includes(answer.status)) {
         this.hub = "no";
+        this.isUntold = !answer;
       } else {
         this.hub = "refused";
         const told = await answer.json().catch(() => null);
