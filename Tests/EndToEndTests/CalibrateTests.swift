@@ -11,6 +11,8 @@ struct CalibrateTests {
 
   /// The environment with the folder where these programs keep their calibrations.
   private var state: [String] { ["STATE_DIRECTORY=" + folder] }
+  /// The same, where no hub runs.
+  private var alone: [String] { state + ["RUNTIME_DIRECTORY=\(folder)/nowhere"] }
   private var file: String { "\(folder)/calibration/simulated-i2c-68.json5" }
 
   private func restRecording() -> String {
@@ -47,12 +49,19 @@ struct CalibrateTests {
   }
 
   @Test func `without a hub, calibrate uses a simulated board that makes the motions, and says so`() {
-    let calibrate = Program(["calibrate", "gyro", "--socket", folder + "/hub.sock"], environment: state)
+    let calibrate = Program(["calibrate", "gyro"], environment: alone)
     #expect(calibrate.wait() == 0, "\(calibrate.standardError)")
     #expect(
       calibrate.standardError.hasPrefix("SIMULATED: no hub is running and --board is missing"),
       "\(calibrate.standardError)")
     #expect(calibrate.standardOutput.contains("gyro calibrated: ±"), "\(calibrate.standardOutput)")
+  }
+
+  @Test func `calibrate refuses a socket on which no hub answers, instead of calibrating other sensors`() {
+    let calibrate = Program(["calibrate", "gyro", "--socket", folder + "/typo.sock"], environment: alone)
+    #expect(calibrate.wait() == 69)
+    #expect(calibrate.standardError.contains("no hub is running: nothing answers on \(folder)/typo.sock"))
+    #expect(access(file, F_OK) != 0)
   }
 
   @Test func `a calibration file is readable for all users, whatever the umask`() {
@@ -96,11 +105,10 @@ struct CalibrateTests {
   }
 
   @Test func `only one calibration runs at a time, and Ctrl-C changes nothing`() {
-    let nowhere = folder + "/nobody.sock"
     // The simulated vehicle hardly ever stands, so this calibration waits.
-    let first = Program(["calibrate", "mount", "--socket", nowhere], environment: state)
+    let first = Program(["calibrate", "mount"], environment: alone)
     #expect(first.logs("0 %"))
-    let second = Program(["calibrate", "gyro", "--socket", nowhere], environment: state)
+    let second = Program(["calibrate", "gyro"], environment: alone)
     #expect(second.wait() == 69)
     #expect(second.standardError.contains("another calibration is in progress"))
     first.send(SIGINT)
@@ -110,9 +118,8 @@ struct CalibrateTests {
   }
 
   @Test func `a magnetometer is calibrated from live samples, and a device is selected by its name`() {
-    let nowhere = folder + "/nobody.sock"
     // The simulated vehicle does not turn over, so only some directions are seen. On a busy machine that takes a while.
-    let mag = Program(["calibrate", "mag", "--timeout", "20", "--socket", nowhere], environment: state)
+    let mag = Program(["calibrate", "mag", "--timeout", "20"], environment: alone)
     #expect(mag.wait() == 65)
     #expect(mag.standardError.contains("% of what mag needs"), "\(mag.standardError)")
     #expect(!mag.standardError.contains("no result: 0 %"), "\(mag.standardError)")
@@ -120,7 +127,7 @@ struct CalibrateTests {
     let wrong = Program(["calibrate", "gyro", "--imu", recording, "--device", "mag"], environment: state)
     #expect(wrong.wait() == 65 && wrong.standardError.contains("'mag' is not an IMU"), "\(wrong.standardError)")
     for (device, message) in [("nobody", "has no device 'nobody'"), ("baro", "'baro' is not an IMU")] {
-      let gyro = Program(["calibrate", "gyro", "--device", device, "--socket", nowhere], environment: state)
+      let gyro = Program(["calibrate", "gyro", "--device", device], environment: alone)
       #expect(gyro.wait() == 65)
       #expect(gyro.standardError.contains(message), "\(gyro.standardError)")
     }

@@ -197,7 +197,7 @@ public final class BatteryMonitor: Sendable {
   private func receive(_ sample: SupplySample, _ number: Int) {
     let now = clock.now
     guard now - sample.at <= BatteryMonitor.stale, state.withLock({ $0.watch?.number == number }) else { return }
-    let isCharging = sample.shuntVolts < -SupplySample.clearShuntVolts
+    let isCharging = sample.flowsBack
     // A sample that was under way when the lease ended may begin a trend, which needs further samples.
     if update({ $0.receive(volts: sample.volts, isCharging: isCharging, at: now) }) { measure() }
   }

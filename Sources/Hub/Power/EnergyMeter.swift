@@ -96,7 +96,7 @@ final class EnergyMeter: Sendable {
     // A negative power is noise or a reverse current, and counts as 0. While a battery is charged, the devices' power is
     // unknown.
     let measured = max(0, 1000 * sample.volts * description.amperes(sample))
-    let isCharging = isOfBattery && sample.shuntVolts < -SupplySample.clearShuntVolts
+    let isCharging = isOfBattery && sample.flowsBack
     let mustDeliver = state.withLock { state in
       // Without a lease, the last client has left while this measurement was under way.
       guard state.lease != nil else { return false }
@@ -146,7 +146,7 @@ struct CurrentDirection: Sendable {
   ///
   /// - Returns: whether the current flows away from the load, if that has changed
   mutating func take(_ sample: SupplySample) -> Bool? {
-    let isAway = sample.shuntVolts < -SupplySample.clearShuntVolts
+    let isAway = sample.flowsBack
     let began = since ?? sample.at
     since = isAway ? began : nil
     if isAway, !isReversed, sample.at - began >= CurrentDirection.patience {
@@ -168,4 +168,8 @@ extension SupplySample {
   /// The direction of a current is clear from this voltage across the shunt, which is several times the offset of an
   /// INA219 (100 µV, data sheet SBOS448, "Electrical characteristics") or an INA226 (10 µV, SBOS547).
   static let clearShuntVolts = 0.0005
+
+  /// Whether the current clearly flows back from the load: a battery is being charged, or the shunt is connected the
+  /// wrong way round.
+  var flowsBack: Bool { shuntVolts < -SupplySample.clearShuntVolts }
 }

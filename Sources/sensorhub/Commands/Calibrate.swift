@@ -102,12 +102,14 @@ struct Calibrate: ParsableCommand {
     }
   }
 
-  /// Asks the running hub to calibrate, and waits for the result. Returns `nil` if no hub can be reached.
+  /// Asks the running hub to calibrate, and waits for the result. Returns `nil` if no hub can be reached, unless the user
+  /// has named its socket: this program would then calibrate other sensors than the user meant.
   private func calibrateByHub(_ signals: Int32) throws -> StoredCalibration? {
     let connection: HubConnection
     do {
       connection = try HubConnection.open(socket) { $0.state }
     } catch {
+      if socket != nil { throw error }
       return nil
     }
     if board != nil {

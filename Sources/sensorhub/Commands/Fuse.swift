@@ -17,7 +17,8 @@ struct Fuse: ParsableCommand {
       Writes CSV with one row per inertial sample: t and the quaternion qw,qx,qy,qz from the sensor to the earth frame; \
       with fixes also lat,lon,alt,vn,ve,vd,sn,se,sd,svn,sve,svd,mode.
 
-      Rows are sorted by time. If the clock restarts, the filters restart too.
+      The rows must be in order of time; a small disorder (16 rows, 1.5 s) is corrected. If the clock restarts, the \
+      filters restart too.
 
       Example: sensorhub fuse --imu imu.csv --gnss gnss.csv --vehicle > fused.csv
       A recording: sensorhub fuse --imu drive.mcap --gnss drive.mcap > fused.csv
@@ -47,7 +48,7 @@ struct Fuse: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "The correlation time of the receiver's errors. The hub assumes 10; give 0 for a differential receiver.",
+      "The correlation time of the receiver's errors, 0 if they are independent. The hub assumes 10.",
       valueName: "seconds"))
   var correlationTime = 0.0
 
