@@ -236,6 +236,14 @@ struct ExportTests {
     #expect(taken.count == 60 && taken == taken.sorted())
   }
 
+  @Test func `segments of a board whose clock went back are read in the order of their names`() throws {
+    let drive = RecordedDrive()
+    _ = try drive.write("sensorhub-20261122T110000Z-001.mcap", seconds: 30..<60)
+    _ = try drive.write("sensorhub-20261122T110000Z-002.mcap", seconds: 0..<30)
+    let expected = [30..<60, 0..<30].flatMap { $0.flatMap { RecordedDrive.sentence("gps", $0) } }
+    #expect(Array(export([drive.folder, "--format", "nmea"]).standardOutput.utf8) == expected)
+  }
+
   // MARK: Sentences, and a file of its own
 
   @Test func `sentences are exported as the receiver sent them, and one of several receivers must be chosen`() throws {
