@@ -85,15 +85,15 @@ test-rest: setup ## Run what make test leaves to make test-all
 	  'test-release|build-release|1|the release executable: its size, and that it runs' \
 	  'test-cross|build-cross|1|the executable for a 64-bit Raspberry Pi, as deploy.sh builds it, under emulation' \
 	  'test-package|build-release|2|the Debian package: what is in it, lintian, manual pages, completions' \
-	  'test-libraries|build-release|6|the Swift libraries: their pages, and a package of another that depends on them' \
-	  'test-image|build-release|2|the image of a container: what is in it, and that it runs' \
+	  'test-libraries|build-release|2|the Swift libraries: their pages, and a package of another that depends on them' \
+	  'test-image|build-release|1|the image of a container: what is in it, and that it runs' \
 	  'test-addon||1|the app for Home Assistant: its configuration, by the facts of its documents' \
-	  'test-apt-repository||1|the apt repository: on both Debians apt installs, updates, and refuses what was changed' \
+	  'test-apt-repository||2|the apt repository: on both Debians apt installs, updates, and refuses what was changed' \
 	  'test-image-pi||1|the image of a card: what is written, what is refused, and the first start' \
-	  'test-threads|build-threads|6|the fast tests that have threads, under the thread sanitizer' \
-	  'test-addresses|build-addresses|4|the fast tests that have pointers, under the address sanitizer' \
-	  'test-soak|build-release|2|how the release executable takes a twentieth of a month' \
-	  'test-bench|build-bench|45|power, buses and faults, on a kernel of its own and on an emulated Raspberry Pi, at the same time'
+	  'test-threads|build-threads|15|the fast tests that have threads, under the thread sanitizer' \
+	  'test-addresses|build-addresses|8|the fast tests that have pointers, under the address sanitizer' \
+	  'test-soak|build-release|4|how the release executable takes a twentieth of a month' \
+	  'test-bench|build-bench|10|power, buses and faults, on a kernel of its own and on an emulated Raspberry Pi, at the same time'
 
 test-all: ## Run everything that continuous integration runs
 	@$(MAKE) --no-print-directory test
