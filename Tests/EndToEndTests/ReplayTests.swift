@@ -119,8 +119,11 @@ import Testing
   @Test func `the state after the position of a lost receiver is too old is in the recording and in its replay`() throws
   {
     let terminal = PseudoTerminal()
+    // Another test may get the terminal's number after its end, so the port has a name of its own.
+    let port = recordings + "-port"
+    #expect(symlink(terminal.path, port) == 0)
     let power = "power: { switch: \"none\", lingerSeconds: 0 }"
-    let gps = "gps: { driver: \"nmea\", port: \"\(terminal.path)\", speed: 9600, \(power) }"
+    let gps = "gps: { driver: \"nmea\", port: \"\(port)\", speed: 9600, \(power) }"
     let record = "record: { path: \"\(recordings)\", syncSeconds: 0.5 }"
     let hub = HubProcess(board: "{ name: \"test\", devices: { \(gps) }, \(record) }")
     let watch = hub.watch()
@@ -129,6 +132,7 @@ import Testing
       terminal.write(nmeaLine("GPRMC,1200\(second).00,A,5231.0000,N,01322.0000,E,1.0,45.0,211126,,,A"))
     }
     #expect(watch.prints { $0.contains { $0.contains("\"mode\":\"gnss\"") } })
+    unlink(port)
     terminal.hangUp()
     // Five seconds later the position is too old.
     #expect(watch.prints { $0.contains { $0.contains("\"mode\":\"none\"") } }, "\(hub.program.standardError)")
