@@ -1,8 +1,10 @@
+// The pages and descriptions of Outputs, byte by byte. `CEmbeddedFiles.h` says why they are here.
 #include "CEmbeddedFiles.h"
 
 #define EMBEDDED(name) \
   struct embedded_file embedded_##name(void) { return (struct embedded_file){name, sizeof name}; }
 
+// Clang has #embed in all versions of C, but it is standard only since C23.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char dashboard_html[] = {

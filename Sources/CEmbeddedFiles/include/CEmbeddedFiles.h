@@ -1,5 +1,5 @@
-// The files of Outputs that are compiled into the program. The package manager would turn them into Swift code that lists their
-// bytes, which takes the compiler 20 seconds in each kind of build.
+// The files of Outputs that are compiled into the program. The package manager would turn them into Swift code that
+// lists their bytes, which takes the compiler 20 seconds in each kind of build.
 #pragma once
 
 #include <stddef.h>

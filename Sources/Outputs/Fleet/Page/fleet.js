@@ -78,8 +78,8 @@ function forget(name) {
 function listen() {
   const open = document.hidden ? [] : [...hubs.values()].filter((hub) => hub.isOpen).map((hub) => hub.name);
   const address = open.length ? `events?hubs=${open.map(encodeURIComponent).join()}` : null;
-  const present = streams.at(-1);
-  if (present?.address === address && present.source.readyState !== EventSource.CLOSED) return;
+  const newest = streams.at(-1);
+  if (newest?.address === address && newest.source.readyState !== EventSource.CLOSED) return;
   if (!address) return closeStreams();
   const source = new EventSource(address);
   streams.push({ address, source });
