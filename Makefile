@@ -47,7 +47,8 @@ POINTER_FREE := FusionTests
 # Whole modules are compiled at once, which is a sixth less work if everything is compiled anyway.
 BUILD_SANITIZED = SENSORHUB_WITHOUT='$(BESIDE_PROGRAMS) $(2)' $(DEBUG_BUILD) --build-tests --sanitize=$(1) --scratch-path .build-$(1) \
   -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1
-SANITIZED = .ci/swift-test .build-$(1) $(SWIFT_FAST_TESTS)
+# A sanitizer's own locks make threads wait for each other, so it takes more tests at a time to keep a processor busy.
+SANITIZED = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16 SENSORHUB_TEST_THREADS=32 .ci/swift-test .build-$(1) $(SWIFT_FAST_TESTS)
 
 # This number of parallel tests keeps two cores busy. With three hundred parallel tests, a test that waits ten times would wait
 # for all other tests each time. Tests block their threads, so the pool must have more threads than that (Tests/CTestThreads).
@@ -79,9 +80,9 @@ test: setup ## Build once, and run lint, the fast tests and the tests that start
 	  'test-programs|build-tests|4|the tests that start programs: the hub, its clients, a browser, Home Assistant' \
 	  'test-fast|build-tests|0|the tests that start no program, at the same time'
 
-# The bench waits most of the time, so it runs at the same time as the tests under the sanitizers, after all builds.
+# One lane builds; the other, which waits most of the time, begins as soon as it has what it needs.
 test-rest: setup ## Run what make test leaves to make test-all
-	@.ci/parts 'build-release build-cross build-bench build-threads build-addresses test-bench' \
+	@.ci/parts 'build-release build-cross build-threads build-addresses test-addresses; build-bench test-bench test-soak' \
 	  'test-release|build-release|1|the release executable: its size, and that it runs' \
 	  'test-cross|build-cross|1|the executable for a 64-bit Raspberry Pi, as deploy.sh builds it, under emulation' \
 	  'test-package|build-release|2|the Debian package: what is in it, lintian, manual pages, completions' \
@@ -93,7 +94,7 @@ test-rest: setup ## Run what make test leaves to make test-all
 	  'test-threads|build-threads|15|the fast tests that have threads, under the thread sanitizer' \
 	  'test-addresses|build-addresses|8|the fast tests that have pointers, under the address sanitizer' \
 	  'test-soak|build-release|4|how the release executable takes a twentieth of a month' \
-	  'test-bench|build-bench|10|power, buses and faults, on a kernel of its own and on an emulated Raspberry Pi, at the same time'
+	  'test-bench|build-release build-cross build-bench|10|power, buses and faults, on a kernel of its own and on an emulated Raspberry Pi, at the same time'
 
 test-all: ## Run everything that continuous integration runs
 	@$(MAKE) --no-print-directory test
@@ -117,8 +118,9 @@ build-threads: setup
 build-addresses: setup
 	$(if $(BUILT),@:,$(call BUILD_SANITIZED,address,$(POINTER_FREE)))
 
-build-bench: release virtual-devices
+build-bench: setup
 	$(if $(BUILT),@:,$(BENCH)/kernel)
+	$(if $(BUILT),@:,.ci/left-out pi || $(BENCH)/pi --build)
 
 fetch: setup
 	@.ci/packages gpsd gpsd-clients python3-gps tmux chromium chromium-driver nginx-light curl iproute2 systemd \
@@ -162,7 +164,7 @@ test-apt-repository:
 test-image-pi:
 	.ci/check-image-pi
 
-test-bench: setup
+test-bench: build-release build-bench
 	$(BENCH)/hil --small
 
 test-threads: build-threads fetch
